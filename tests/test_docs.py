@@ -38,7 +38,7 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     "(is_signed": "    (is_external_score,",
     "from core.engine import shared_settings": "from core.engine.shared_settings import",
     "timeout_s: float": "    endpoint: str | None = one_server()",
-    "timeout_s=": "        concurrency=request.concurrency,",
+    "timeout_s=": "        concurrency=settings.concurrency,",
 }
 COPIED = ("core", "pages", "tests", ".streamlit")
 

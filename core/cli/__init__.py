@@ -8,6 +8,7 @@ commands    every command with its heading and its module
 progress    how far a command that takes long is
 results     how a result is printed
 settings    options for the settings of a record
+names       completes names of runs, datasets and the like
 reading_options  refuses options for asking a model where none is asked
 lazy_group  imports the module of the command that is run
 files       demo, import, fetch, undo, export

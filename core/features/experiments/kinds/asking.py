@@ -55,7 +55,12 @@ def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
         run = runs.find_predicting(db, settings.run)
     request_again(run, ())  # which refuses a run whose questions are unknown
     rows = answered_rows(workspace, run, settings.rows)
-    how = partial(request_again, endpoint=settings.endpoint, concurrency=settings.concurrency, calls=settings.calls)
+    how = partial(
+        request_again,
+        endpoint=settings.endpoint,
+        concurrency=settings.concurrency,
+        calls=settings.calls,
+    )
     return Asking(run, rows, partial(how, run, rows))
 
 
