@@ -87,6 +87,26 @@ class Result(Protocol):
     def figure(self) -> Figure | None: ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """A result of facts without a rule of their own, such as what a file holds. facts: its keys. lines: the facts in words."""
+
+    title: str = field(metadata=HIDDEN)
+    sentence: str = field(metadata=HIDDEN)
+    facts: Mapping[str, Any] = field(metadata=INLINE)
+    lines: tuple[str, ...] = hidden(default=())
+    caveats: tuple[str, ...] = hidden(default=())
+    scope: str = hidden(default="")
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the lines."""
+        return (Table(self.title, tuple({"fact": line} for line in self.lines)),) if self.lines else ()
+
+    def figure(self) -> Figure | None:
+        """Return None."""
+        return None
+
+
 def to_json(result: Result) -> dict[str, Any]:
     """Return the JSON of a result: its fields in their order, then its sentence, scope and caveats. NaN is null."""
     return {**fields_of(result), "sentence": result.sentence, "scope": result.scope, "caveats": list(result.caveats)}

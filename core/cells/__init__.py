@@ -28,7 +28,7 @@ labels                   up, down, none; which guides failed
 sampling                 which pairs become rows, and in which split
 screen                   from a file to labelled pairs in one call
 label_record             what is kept of how labels were made
-words                    what a file holds and what became of it, in lines for people
+summaries                what a file holds and what became of it, as results
 tables                   the tables beside a dataset
 predicted_expression     predicted AnnData as log2 fold changes over real controls
 scales                   counts, their means, or log1p of some sum a cell: told by sums, or asked for

@@ -12,9 +12,11 @@ from core.actions import component_loader, imports
 from core.actions import spaces as actions
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
+from core.base.result import Summary, to_json
 from core.cli import names
 from core.cli.base import Json, say, show
 from core.cli.progress import working
+from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, StateError
 from core.fields.record import make
@@ -129,8 +131,9 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
     """List the spaces."""
     with context.obj.store.read() as db:
         found = spaces.list_all(db)
-    records = [_list_record(context.obj, space, dataset) for space in found]
-    show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces yet; try: perturbdesk embed --help")
+    listed = [_listed(context.obj, space, dataset) for space in found]
+    lines = [each.sentence for each in listed]
+    show({"spaces": [*map(to_json, listed)]}, as_json, "\n".join(lines) or "no spaces yet; try: perturbdesk embed --help")
 
 
 @app.command()
@@ -153,47 +156,37 @@ def _build(
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
-    record = _record(workspace, space, dataset)
     for note in space.notes:
         say(f"{space.name}: {note}")
-    show(record, as_json, _line(record))
+    show_result(_summary(workspace, space, dataset), as_json)
 
 
-def _record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
-    """coverage: the share of the dataset's rows whose target gene the space has; null without a dataset."""
+def _summary(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
+    """Return a space with the shares of a dataset's rows that it covers; null without a dataset."""
     found = actions.coverage_of(workspace, space, dataset)
-    return _as_json(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
+    return _summary_of(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
 
 
-def _list_record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
-    """As `_record`; a space that cannot be loaded says so in a note and does not hide the others."""
+def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
+    """As `_summary`; a space that cannot be loaded says so in a note and does not hide the others."""
     try:
-        return _record(workspace, space, dataset)
+        return _summary(workspace, space, dataset)
     except (InputError, StateError) as error:
         say(str(error))
-        return _as_json(space, NO_COVERAGE, str(error))
+        return _summary_of(space, NO_COVERAGE, str(error))
 
 
-def _as_json(space: SpaceRecord, coverage: Sequence[float | None], *notes: str) -> dict[str, Any]:
+def _summary_of(space: SpaceRecord, coverage: Sequence[float | None], *notes: str) -> Summary:
     by_gene, by_pert, by_both = coverage
-    return {
+    facts = {
         "space": space.name,
-        "id": space.id,
-        "kind": space.kind,
-        "genes": space.genes,
-        "columns": space.columns,
+        **{name: getattr(space, name) for name in ("id", "kind", "genes", "columns")},
         "coverage": by_gene,
         "coverage_by_pert": by_pert,
         "coverage_by_both": by_both,
-        "source": space.source,
-        "sha256": space.sha256,
-        "built_from": space.built_from,
+        **{name: getattr(space, name) for name in ("source", "sha256", "built_from")},
         "notes": [*space.notes, *notes],
     }
-
-
-def _line(record: dict[str, Any]) -> str:
-    covered = "–" if record["coverage"] is None else f"{record['coverage']:.0%}"
-    return (
-        f"{record['space']:24} {record['genes']:>7,} genes × {record['columns']:,}  covers {covered} of rows  {record['source']}"
-    )
+    covered = "–" if by_gene is None else f"{by_gene:.0%}"
+    sentence = f"{space.name}: {space.genes:,} genes × {space.columns:,}, covers {covered} of rows, {space.source}"
+    return Summary("Gene space", sentence, facts)

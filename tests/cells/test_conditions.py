@@ -16,7 +16,7 @@ from core.cells.confounders import refuse_mixed_lines
 from core.cells.groups import GroupSettings, group_cells
 from core.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.cells.screen import LabelSettings, describe_cells
-from core.cells.words import description_lines
+from core.cells.summaries import describe
 from core.errors import InputError
 from tests.cells.test_labels import changes
 
@@ -43,7 +43,7 @@ def test_genes_that_share_a_name_go_by_the_index(by_ids: Path) -> None:
         assert found.names.singles == ("A", "B")  # the identifier without its version is A
         codes = label_pairs(changes([0.001] * 4, [-3.0] * 4), ["B"], file.gene_names, Thresholds())
         assert (codes[0] == LEFT_OUT).tolist() == [False, True, True, False]  # both genes that are called B
-    lines = description_lines(describe_cells(by_ids))
+    lines = describe(describe_cells(by_ids)).lines
     assert "gene names    gene_name of var; 1 names of several genes, which go by the index (B)" in lines
 
 

@@ -8,7 +8,7 @@ from core.cells.design import DesignSettings
 from core.cells.label_record import marks_of, record_of
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.cells.words import label_lines
+from core.cells.summaries import summarize_labels
 from tests.cells.null_screens import NullScreen, label_null
 
 SMALL = NullScreen(cells=60, control=240, genes=150, perturbations=8, batches=2)
@@ -31,7 +31,7 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert record["replicates"]["agreement"] > 0.9
     effects = beside.labels.effects()
     assert set(effects["replicates"]) == {3}
-    assert any(line.endswith("strata of batch and depth") for line in label_lines("d", record))
+    assert any(line.endswith("strata of batch and depth") for line in summarize_labels("d", record).lines)
     called = effects[effects["label"].isin(["up", "down"])]
     assert (called["replicate_fdr"] < 0.05).all()
     assert called["agree"].mean() > 2.7
@@ -39,7 +39,7 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert alone.labels.effects()["marked"].sum() == alone.effects
     record = record_of(alone.labels, LabelSettings())
     assert marks_of(record).marked
-    assert f"  {marks_of(record).sentence}" in label_lines("d", record)
+    assert marks_of(record).sentence in summarize_labels("d", record).lines
 
 
 def test_one_cell_that_strays_into_the_controls_batch_makes_no_comparison(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
+from core.cells.summaries import describe, summarize_labels
 from core.cells.tables import ScreenFolder
-from core.cells.words import description_lines, label_lines
 from core.config import import_folders
 from core.fields.record import make, options_of
 from core.plots import effect_counts, knockdown, label_counts, volcano
@@ -66,10 +66,10 @@ def show(context: PageContext) -> None:
 def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     record = folder.record()
     perturbations = folder.table("perturbations")
-    first, *facts = label_lines(dataset.name, record)
-    st.markdown(f"**{as_text(first)}**")
+    summary = summarize_labels(dataset.name, record)
+    st.markdown(f"**{as_text(summary.sentence)}**")
     score_box.show_marks(dataset.marks)
-    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
+    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *summary.lines, *summary.caveats]))
     thresholds = record["settings"]["thresholds"]
     st.caption(
         as_text(
@@ -175,7 +175,9 @@ def show_form(context: PageContext) -> None:
         if not path.strip():
             return
         found = cells.describe_typed(context.workspace, path, make(LabelSettings, settings), address)
-        st.code("\n".join(description_lines(found)), language=None, wrap_lines=True)  # its columns are below one another
+        summary = describe(found)
+        lines = "\n".join([summary.sentence, *summary.lines])
+        st.code(lines, language=None, wrap_lines=True)  # its columns are below one another
         if st.button("Make the dataset", type="primary", disabled=not about["name"], key="start-cells"):
             cells.start_labels(context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address)
             confirm(f"{about['name']} is being made in a separate process.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.cells.screen import describe_cells
-from core.cells.words import description_lines, label_lines
+from core.cells.summaries import describe, summarize_labels
 
 RECORD = {
     "rows": 12,
@@ -43,26 +43,28 @@ RECORD = {
 
 
 def test_a_dataset_is_described_with_what_was_left_out() -> None:
-    assert label_lines("lab", RECORD) == [
-        "lab: 12 pairs: 2 up, 4 down, 6 none",
-        "  1,500 cells, 150 of them controls (NT); columns: perturbation = gene, guide = guide",
-        "  7 of 10 perturbations have enough effects",
-        "  pairs that are neither changed nor unchanged, left out: 1,234",
-        "  Fold changes are not shrunk; those of the BioReasoning challenge are.",
-        "  replicates not tested, as asked; labels rest on cells alone",
-        "  false effects: not known, too few controls for mock perturbations",
-        "  perturbations of several genes, left out: 1 (A+B)",
-        "  confounded: perturbations that share too few cells of their batches with controls, and get no labels: 1 (C)",
-        "  failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",
-        "  unassigned cells, left out: 3",
-        "  not all values are whole numbers: are these counts?",
+    found = summarize_labels("lab", RECORD)
+    assert found.sentence == "lab: 12 pairs: 2 up, 4 down, 6 none"
+    assert found.caveats == ("Fold changes are not shrunk; those of the BioReasoning challenge are.",)
+    assert list(found.lines) == [
+        "1,500 cells, 150 of them controls (NT); columns: perturbation = gene, guide = guide",
+        "7 of 10 perturbations have enough effects",
+        "pairs that are neither changed nor unchanged, left out: 1,234",
+        "replicates not tested, as asked; labels rest on cells alone",
+        "false effects: not known, too few controls for mock perturbations",
+        "perturbations of several genes, left out: 1 (A+B)",
+        "confounded: perturbations that share too few cells of their batches with controls, and get no labels: 1 (C)",
+        "failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",
+        "unassigned cells, left out: 3",
+        "not all values are whole numbers: are these counts?",
     ]
 
 
 def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
     path = cells_file(np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"])
-    assert description_lines(describe_cells(path)) == [
-        "6 cells × 1 genes",
+    found = describe(describe_cells(path))
+    assert found.sentence == "6 cells × 1 genes"
+    assert list(found.lines) == [
         "perturbation  gene (found by name)",
         "control       NT (found by name), 2 cells",
         "batch         none",

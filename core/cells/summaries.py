@@ -1,21 +1,27 @@
-"""The contents of a file of cells, and their use, in lines for people."""
+"""What a file of cells holds, and what was made of it, as results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from core.base.result import Summary
+from core.cells.confounders import describe_even
 from core.cells.groups import MIN_CELLS
 from core.cells.screen import NOT_SHRUNK, Description
 from core.label_marks import LabelMarks
 from core.texts import list_some
 
 _SHOWN = 8
+_SHOWN_OF_RECORD = (
+    *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
+    *("within", "strata", "test", "replicates", "calibration"),
+)
 CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
 
 
-def description_lines(found: Description) -> list[str]:
-    """Return the content of a file and the automatic choices, in lines for people."""
+def describe(found: Description) -> Summary:
+    """Return the content of a file and the automatic choices."""
     columns, groups, names = found.conditions.columns, found.groups, found.gene_names
     how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
     sizes = sorted(groups.n_cells.tolist())
@@ -24,7 +30,6 @@ def description_lines(found: Description) -> list[str]:
     batches = "" if found.batches is None else f", {found.batches:,} batches{inside}"
     several = list_some(sorted(names.ambiguous), _SHOWN)
     lines = [
-        f"{len(groups.of_cell):,} cells × {len(names.names):,} genes",
         f"perturbation  {columns.perturbation} ({how['perturbation']})"
         + (f"; could also be {', '.join(columns.others)}" if columns.others else ""),
         f"control       {columns.control} ({how['control']}), {groups.n_control:,} cells",
@@ -42,27 +47,48 @@ def description_lines(found: Description) -> list[str]:
         ("perturbations with cells in batches without controls", groups.without_controls),
         (CONFOUNDED, groups.confounded),
     )
-    return [*lines, *(f"{what}: {len(of):,} ({list_some(of, _SHOWN)})" for what, of in counted if of)]
+    lines += [f"{what}: {len(of):,} ({list_some(of, _SHOWN)})" for what, of in counted if of]
+    sentence = f"{len(groups.of_cell):,} cells × {len(names.names):,} genes"
+    return Summary("What the file holds", sentence, _facts_of(found), tuple(lines))
 
 
-def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
-    """Return the content of a dataset made from cells, and the exclusions, in lines for people; record: that of `record_of`."""
+def _facts_of(found: Description) -> dict[str, Any]:
+    conditions, groups = found.conditions, found.groups
+    return {
+        "cells": len(groups.of_cell),
+        "genes": len(found.gene_names.names),
+        "columns": conditions.columns,
+        "obs_columns": found.obs_columns,
+        "control_cells": groups.n_control,
+        "perturbations": dict(zip(groups.targets, groups.n_cells.tolist(), strict=True)),
+        "values": conditions.names.record(),
+        "gene_names": found.gene_names.column,
+        "confounders": [each.line() for each in conditions.confounders],
+        "even": describe_even(conditions.even),
+        "multiple": groups.multiple,
+        "unknown": groups.unknown,
+        "unassigned_cells": groups.unassigned,
+        "batches": found.batches,
+        "in_batches_without_controls": groups.without_controls,
+        "confounded": groups.confounded,
+    }
+
+
+def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = False) -> Summary:
+    """Return the content of a dataset made from cells, and the exclusions. record: that of `record_of`. new: just made."""
     labels, left_out = record["labels"], record["left_out"]
     confounded = left_out["confounded perturbations"]
     few = len(left_out["perturbations with few effects"]) + len(confounded)
     columns = record["columns"]
     chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
     lines = [
-        f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down, {labels['none']:,} none",
-        f"  from a table of differential expression, without cells; columns: {chosen}"
+        f"from a table of differential expression, without cells; columns: {chosen}"
         if not record["cells"]
-        else f"  {record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); "
-        f"columns: {chosen}",
-        f"  {record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have enough effects",
-        f"  pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
-        f"  {NOT_SHRUNK}",
+        else f"{record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); columns: {chosen}",
+        f"{record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have enough effects",
+        f"pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
     ]
-    lines += [f"  {each}" for each in (*comparison_lines(record), *calibration_lines(record))]
+    lines += [*comparison_lines(record), *calibration_lines(record)]
     most = record["settings"]["most_remaining"]
     counted = (
         ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
@@ -72,17 +98,20 @@ def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
         ("perturbations with cells in batches without controls", record["perturbations_in_batches_without_controls"]),
         (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),
     )
-    lines += [f"  {what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
+    lines += [f"{what}: {len(names):,} ({list_some(names, _SHOWN)})" for what, names in counted if names]
     for what in ("unassigned cells", "cells that look like controls", "cells without counts"):
         if left_out.get(what):
-            lines.append(f"  {what}, left out: {left_out[what]:,}")
-    lines += [f"  differs between controls and perturbed cells: {each}" for each in record["confounders"]]
-    lines += [f"  {each}" for each in record["even"]]
+            lines.append(f"{what}, left out: {left_out[what]:,}")
+    lines += [f"differs between controls and perturbed cells: {each}" for each in record["confounders"]]
+    lines += record["even"]
     if record["gene_names"]:
-        lines.append(f"  genes by {record['gene_names']} of var")
+        lines.append(f"genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:
-        lines.append("  not all values are whole numbers: are these counts?")
-    return lines
+        lines.append("not all values are whole numbers: are these counts?")
+    sentence = f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down, {labels['none']:,} none"
+    facts = {"dataset": dataset, "pairs": record["rows"], **labels, "left_out": left_out, "new": new}
+    shown = {name: record.get(name) for name in _SHOWN_OF_RECORD}
+    return Summary("How the labels were made", sentence, facts | shown, tuple(lines), (NOT_SHRUNK,))
 
 
 def comparison_lines(record: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,13 @@
+"""Summaries: of a dataset that was made of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.base.result import Result
+from core.cells.summaries import summarize_labels
+from tests.cells.test_summaries import RECORD
+
+
+def examples() -> Sequence[Result]:
+    return (summarize_labels("lab", RECORD),)
