@@ -30,6 +30,7 @@ from core.audit.rubric import Rubric
 from core.engine.journal import read_entries, read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import Status
+from core.features.arguments.clash import CLASH
 from core.jobs.folder import log_tail
 from core.jobs.state import HEARTBEAT_EVERY_S
 from core.methods.base import method_named
@@ -52,7 +53,7 @@ FEW, TIME_LIMIT_S = 16, 5.0  # rows against a hostile server, and seconds for an
 MOST_MB = 500  # of a worker's memory
 CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
 NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags", "answers"]
-READS = ("judge_rubric", "clash")
+READS = ("judge_rubric", "read_findings")
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "prompt_only": {"answers": "logprobs"},
     "debate": {"judge": "logprob"},
@@ -61,7 +62,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "summer": {"seeds": "1"},
     "local_model": {},
     "judge_rubric": {"answers": "logprobs"},
-    "clash": {},
+    "read_findings": {},
 }
 RUBRIC = Rubric("argues", "Does the text argue for one side?", unit="verdict")
 AGENTS = ("react", "coordinator")
@@ -100,7 +101,8 @@ def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0,
     settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
     if name in READS:
         parent = _parent(workspace, name)
-        asked_of = {"run": parent, **options} if name == "clash" else reading_options(RUBRIC, parent, **options)
+        clash = {"schema": CLASH.schema.text, "run": parent, **options}
+        asked_of = reading_options(RUBRIC, parent, **options) if name == "judge_rubric" else clash
         request = RunRequest(name, options=asked_of, model="scripted")
         spec = launching.resolve(workspace, request)
     else:
@@ -111,7 +113,7 @@ def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0,
 def _parent(workspace: Workspace, reader: str) -> str:
     """The debate that is read, made against a server without faults; a clash takes advocates."""
     with serving() as url:
-        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=int(reader == "clash"))).run.id
+        return finish(workspace, launch(workspace, "debate", url, timeout_s=60.0, rounds=int(reader != "judge_rubric"))).run.id
 
 
 def _with_key(workspace: Workspace, run: Run) -> Workspace:
@@ -153,11 +155,11 @@ def peak_of(pid: int | None) -> float:
 
 
 def by_row(workspace: Workspace, run: Run) -> pd.DataFrame:
-    """The rows of a run; answers: what each text of a reading was answered with, in order, of a clash its points."""
+    """The rows of a run; answers: what each text of a reading was answered with, in order, with its findings."""
     with workspace.store.read() as db:
         events = traces.frame(db, run.id)
     metas = map(json.loads, events["meta"])
-    found = [meta.get("points", meta.get("answer")) for meta in metas]
+    found = [meta.get("point", meta.get("answer")) for meta in metas]
     answers = events.assign(answer=found).groupby("pair_id")["answer"].agg(lambda each: " ".join(map(str, each)))
     stored = stored_rows(workspace, run.id).set_index("pair_id")
     return stored.assign(answers=answers.reindex(stored.index))

@@ -66,7 +66,7 @@ def plan_reading(workspace: Workspace, rubric: Rubric, run_name: str, settings: 
     If the rubric has a schema, the model lists findings by it instead of answering by a letter.
 
     Raise StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers, for
-    a reading in the run's place, and for a passage of a rubric that `reads_quotations`; Unreachable if no model answers.
+    a reading in the run's place, and for a passage of a rubric with a schema; Unreachable if no model answers.
     """
     workspace.refuse_if_read_only("read", run_name)
     settings = settings or ReadingSettings()

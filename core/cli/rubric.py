@@ -97,29 +97,37 @@ def run_(
     kind = kinds().get(name)
     rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
     by_rule = reading is None and (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE
-    what: dict[str, Any] = {"rubric": rubric.name, "run": run, "judge": Judge.RULE if by_rule else Judge.MODEL}
     if by_rule:
         refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
     elif reading is not None:
         why = "a finished reading is shown, which asks no model; leave out this option, or --reading"
         refuse_model_options(chosen, why, detach=detach)
-        what |= {"reading": readings.answers(context.obj, rubric, run, "model", reading)[1], "status": "done"}
     else:
         record = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
-        what |= {"reading": record["id"], "status": record["status"]}
+        reading = record["id"]
         if record["status"] != "done":
             from core.cli.runs import progress_line
 
+            what = {"rubric": rubric.name, "run": run, "judge": Judge.MODEL, "reading": reading, "status": record["status"]}
             show({**what, "roles": {}}, as_json, progress_line(record))
             return
     if kind is not None:
         from core.features.arguments.schema_reading import reading_of_run
 
-        show_result(reading_of_run(context.obj, kind, run, what.get("reading")), as_json)
+        show_result(reading_of_run(context.obj, kind, run, reading), as_json)
         return
-    answers, _ = readings.answers(context.obj, rubric, run, "rule" if by_rule else "model", what.get("reading"))
-    made_by = (what["judge"].value, what.get("reading"), "done")
-    counts = AnswerCounts(rubric.name, rubric.question, run, *made_by, count_answers(rubric, answers), rubric.unit)
+    judge_name = "rule" if by_rule else "model"
+    answers, made_by = readings.answers(context.obj, rubric, run, "rule" if by_rule else "model", reading)
+    counts = AnswerCounts(
+        rubric.name,
+        rubric.question,
+        run,
+        judge_name,
+        made_by if reading else None,
+        "done",
+        count_answers(rubric, answers),
+        rubric.unit,
+    )
     show_result(counts, as_json)
 
 
