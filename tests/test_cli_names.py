@@ -30,7 +30,7 @@ from core.target_ranking.request import TrainingRequest
 from tests.commands import core
 from tests.engine.cases import fast
 
-THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|ablation|pack"
+THINGS = "run|dataset|space|job|report|walk-through|rubric|hypothesis|target ranking|pack"
 SPEAKS_OF_ONE = re.compile(rf"\b({THINGS})s?\b", re.IGNORECASE)
 # Texts whose help speaks of such a thing without naming one that there is.
 NO_NAMES = {
@@ -159,7 +159,7 @@ def everything(made: Workspace, tmp_path: Path) -> Workspace:
         ("targets table --name scr", ["screen"]),
         ("undo desc", ["descriptions.json"]),
         ("run evid", ["evidence_rules"]),
-        ("ablation run few", ["few_neighbours"]),
+        ("experiment run few", ["few_neighbours"]),
         ("run fusion --backend r", ["ray"]),
         ("run fusion --labels a", ["auto", "all"]),
         ("run fusion --leave-out temperature,top", ["temperature,top_p"]),

@@ -22,7 +22,6 @@ baselines   baselines
 again       again
 ask         ask
 audit       audit: debate, leakage
-ablation    ablation: list, run
 cells       cells: describe, labels, predictions
 embed       embed: gene spaces
 label       rubric label: draws texts to read, exports and imports answers

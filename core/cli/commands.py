@@ -57,7 +57,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "baselines": Command("baselines", "Score simple methods on a split."),
         "audit": Group("Audit debates and leakage."),
         "rubric": Group("Rubrics: questions asked of every text of a run."),
-        "ablation": Group("Ready ablations: one idea changed, added or removed."),
     },
     "Show": {
         "report": Group("Reports, walk-throughs and sites, as files for others."),

@@ -99,12 +99,6 @@ def _methods(_: Workspace) -> Iterable[str]:
     return methods()
 
 
-def _ablations(_: Workspace) -> Iterable[str]:
-    from core.features.experiments.registry import kinds
-
-    return [kind.name for kind in kinds().values() if kind.compute is not None]
-
-
 def _jobs(workspace: Workspace) -> list[str]:
     from core.actions import job_control
 
@@ -163,7 +157,6 @@ complete_spaces = _complete(_spaces, several=True)
 complete_pack = _complete(_packs)
 complete_import = _complete(_imports)
 complete_method = _complete(_methods)
-complete_ablation = _complete(_ablations)
 complete_job = _complete(_jobs)
 complete_report = _complete(_reports)
 complete_walk = _complete(_walks)

@@ -50,7 +50,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "ledger add --hypothesis": "a text of the registration; the page has a field for it",
     "ledger add --prediction": "as of --hypothesis",
     "ledger add --runs": "the two runs that are compared; the page has a choice for each",
-    "ablation run --set": "the ablation's own settings, which its file declares; the page has a control for each",
 }
 _EMPTY = inspect.Parameter.empty
 

@@ -1,1 +1,1 @@
-"""Test ideas with decision rules, benchmarks, controls and ablations. Runs and spaces in, tables and verdicts out."""
+"""Baselines of benchmarks, and answers to rows that were asked again. Runs and spaces in, tables out."""

@@ -54,7 +54,7 @@ READING = [
     ["score", "r"],
     ["export", "r", "--format", "csv"],
     ["controls", "r"],
-    ["ablation", "list"],
+    ["experiment", "list"],
     ["reproduce", "--only", "knn.*.loo.*"],
     ["note", "list"],
     ["log", "r"],

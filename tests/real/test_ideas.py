@@ -13,7 +13,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ablations")
+    folder = tmp_path_factory.mktemp("ideas")
     files = ["challenge/train.csv", "knowledge/collectri_mouse_signed.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
     graph = str(shared_data / "perturbagent" / "grn_features_train.csv")
@@ -24,7 +24,7 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.soak
 def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     assert core_json(place, "score", "graph")["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
-    found = core_json(place, "ablation", "run", "graph_features")
+    found = core_json(place, "experiment", "run", "graph_features")
     own = {arm["name"]: arm["de"] for arm in found["arms"]}
     assert own["connectivity"]["estimate"] == pytest.approx(0.5, abs=0.01)
     assert own["file: graph"]["estimate"] == pytest.approx(0.51, abs=0.002)
@@ -34,5 +34,5 @@ def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
 
 @pytest.mark.soak
 def test_the_cell_cycle_does_not_go_down(place: Path) -> None:
-    found = core_json(place, "ablation", "run", "program_priors")
+    found = core_json(place, "experiment", "run", "program_priors")
     assert "ell cycle expected down, 19 up and 11 down: not borne out" in found["sentence"]

@@ -140,8 +140,6 @@ ELSEWHERE = {
     ChangedSettings: "run/test_run_list.py",
     ReadingSettings: "arguments/test_rubrics_tab.py",
 }
-# Commands that ask for something that a file, or an experiment, declares.
-WITHOUT_RECORD = ("ablation run",)
 # Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
     "rows": (FileRows, {}),
@@ -247,7 +245,7 @@ def test_a_flag_that_is_true_by_default_has_an_option_that_says_no() -> None:
     assert replace(option, default=False).option == "--quiet"
 
 
-@pytest.mark.parametrize("name", sorted({*TAKEN, *WITHOUT_RECORD}))
+@pytest.mark.parametrize("name", sorted(TAKEN))
 def test_a_command_has_no_option_that_is_neither_a_setting_nor_has_a_reason(name: str) -> None:
     settings = {option.option for option in TAKEN[name].options} if name in TAKEN else set()
     others = {option for option in parameters_of(name) if option.startswith("--")} - settings
@@ -256,7 +254,7 @@ def test_a_command_has_no_option_that_is_neither_a_setting_nor_has_a_reason(name
 
 def test_each_reason_is_one_of_an_option_that_is_there_and_no_setting() -> None:
     settings = {f"{name} {option.option}" for name, taken in TAKEN.items() for option in taken.options}
-    there = {f"{name} {option}" for name in (*TAKEN, *WITHOUT_RECORD) for option in parameters_of(name)} - settings
+    there = {f"{name} {option}" for name in TAKEN for option in parameters_of(name)} - settings
     needed = there | {reason.split()[-1] for reason in there} | {"--help"}
     assert set(NO_SETTINGS) - needed == set()
 

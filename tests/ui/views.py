@@ -35,7 +35,7 @@ TABS = {
     "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),
-    "experiments": ("tab", ("Ledger", "Evidence", "Ablations")),
+    "experiments": ("tab", ("Start", "Results", "Ledger")),
     "data": ("tab", ("Import", "Spaces and leaks", "Runs and notes", "History")),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode
 
 # Former address → the tab of Experiments that shows the same.
-MOVED: Mapping[str, str] = {tab.lower(): tab for tab in ("Ledger", "Evidence", "Ablations")}
+MOVED: Mapping[str, str] = {"ledger": "Ledger", **dict.fromkeys(("evidence", "ablations", "benchmark", "plan"), "Start")}
 
 
 def present_address(path: str, query: str) -> str:
