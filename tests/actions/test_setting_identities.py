@@ -176,7 +176,11 @@ def _identify_space(world: World, settings: Any) -> str:
 
 def _identify_sample(world: World, request: SampleRequest) -> str:
     assert request.size is not None
-    return labels.draw_sample(world.workspace, RUBRIC, "argued", request.size, request.design, request.seed).id
+    by_pattern = readings.answers(world.workspace, RUBRIC, "argued")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readings, "answers", lambda *_: by_pattern)
+        rubric = replace(RUBRIC, pattern="")
+        return labels.draw_sample(world.workspace, rubric, "argued", request.size, request.design, request.seed).id
 
 
 def _identify_training(world: World, options: TrainingOptions) -> Any:

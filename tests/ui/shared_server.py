@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.actions import labels, launch, reports, rubrics, runs
 from core.actions.workspace import Workspace, open_workspace
+from core.audit.rubric import Rubric
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.store.runs import Run
@@ -63,7 +64,8 @@ def fill(workspace: Workspace) -> Run:
         options = {"tools": "train_lookup,base_rates", "rounds": 0}
         asked = RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url)
         run = launch.start(workspace, asked)
-    rubric = rubrics.list_all(workspace)[0]
+    rubric = Rubric("names-a-program", "Does the text name a program?")
+    rubrics.add(workspace, rubric)
     labels.draw_sample(workspace, rubric, run.id, 4)
     runs.add_note(workspace, run.id, None, "worth a look")
     reports.save_report(workspace, "for Monday", {"runs": [run.id]})

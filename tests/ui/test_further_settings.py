@@ -18,7 +18,7 @@ WALKS = {
     "tests/actions/test_setting_identities.py": NAME,
     "tests/ui/shared/test_again_panels.py": "said_beside_the_noise",
     "tests/ui/targets/test_targets.py": "another_mask",
-    "tests/ui/arguments/test_rubrics_tab.py": "judges_own",
+    "tests/ui/arguments/test_rubrics_tab.py": "asks_for_no_labels",
 }
 
 

@@ -15,7 +15,7 @@ from typer import BadParameter
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from core.actions import target_ranking
+from core.actions import rubrics, target_ranking
 from core.actions.ask import Question
 from core.actions.ask_again import AgainRequest
 from core.actions.cell_predictions import PredictionOptions
@@ -102,6 +102,10 @@ def train_at_once(workspace: Workspace) -> None:
         target_ranking.train(workspace, cases.request(), lambda _line: None)
 
 
+def ask_people(workspace: Workspace) -> None:
+    rubrics.add(workspace, Rubric("names-a-program", "Does the text name a program?"))
+
+
 OF_A_METHOD = {"name": "the form of a run has a name for every method"}
 FORMS: Mapping[type, Sequence[Form]] = {
     RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend", "model"))],
@@ -123,7 +127,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
-    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample", "by"))],
+    SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",), prepare=ask_people)],
     DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
     Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],

@@ -8,21 +8,18 @@ import streamlit as st
 
 from core.actions import labels
 from core.audit.rubric import Rubric
-from core.audit.sample_request import Design, SampleRequest
+from core.audit.sample_request import SampleRequest
 from core.features.arguments.finding_kinds import kinds
-from core.fields.record import option_of
 from core.store.rubrics import Sample
 from core.store.runs import Run
 from core.ui.arguments import choices, reader
 from core.ui.shared import loaders, shell
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import choose_setting, names_of_rest, show_settings
+from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-_HOW = option_of(SampleRequest, "by")
-DESIGN_WORDS = _HOW.titles
 DEFAULT_SIZE = 100
 
 
@@ -89,14 +86,9 @@ def _title(place: int, sample: Sample) -> str:
 
 def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -> None:
     """Show the form that draws texts. A sample's seed is the number of earlier samples, so each sample has different texts."""
-    chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, ["by"]), defaults={"sample": DEFAULT_SIZE})
-    is_answered = bool(choices.finished_readings(run, rubric))
-    designs = DESIGN_WORDS if is_answered else {"simple": DESIGN_WORDS["simple"]}
-    design: Design = "stratified" if choose_setting(st.radio, _HOW, "sample_", designs, "simple") == "stratified" else "simple"
-    if not is_answered:
-        st.caption("Drawing by the judge's answers needs a finished reading by a model.")
+    chosen = show_settings(SampleRequest, "sample_", names_of_rest(SampleRequest, []), defaults={"sample": DEFAULT_SIZE})
     if st.button("Draw texts", type="primary", key="draw-sample"):
         with explain_errors(), st.spinner("Drawing …"):
-            sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], design, n_samples)
-            confirm(f"{len(sample.texts):,} texts drawn, {DESIGN_WORDS[design]}.")
+            sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], chosen["by"], n_samples)
+            confirm(f"{len(sample.texts):,} texts drawn.")
             st.rerun()

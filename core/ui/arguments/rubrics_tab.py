@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from core.audit.rubric import ALL, YES_NO, Rubric, roles_in_order
+from core.fields.record import option_of
 from core.store.runs import Run
 from core.ui.arguments import choices, numbers, rubric_forms
-from core.ui.shared import filters, links, loaders, tables
+from core.ui.shared import filters, links, tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.results import show_result
 from core.ui.shared.shell import PageContext
@@ -89,36 +90,18 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
 def _show_list(run: Run, known: Sequence[Rubric]) -> None:
     """Show every rubric with its question and who answers it."""
     with st.expander(f"All {len(known):,} rubrics"):
-        table = pd.DataFrame(
-            [
-                {
-                    "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
-                    "question": rubric.question,
-                    "answers": ", ".join(rubric.answers),
-                    "asked of": _scope_text(rubric),
-                    "answered by": _sources_text(run, rubric),
-                }
-                for rubric in known
-            ]
-        )
+        rows = [
+            {
+                "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
+                **{"question": rubric.question, "answers": ", ".join(rubric.answers), "asked of": _scope_text(rubric)},
+                "answered by": "a rule" if rubric.is_answered_by_rule else "people and models",
+            }
+            for rubric in known
+        ]
         column = st.column_config.LinkColumn("rubric", display_text=r"rubric=([^&]+)")
-        tables.show_table(table, "rubrics", {"rubric": column})
+        tables.show_table(pd.DataFrame(rows), "rubrics", {"rubric": column})
 
 
 def _scope_text(rubric: Rubric) -> str:
-    unit = {"brief": "briefs", "speech": "speeches", "verdict": "verdicts", "row": "whole rows", "claim": "claims of a reading"}[
-        rubric.unit
-    ]
-    return " ".join(filter(None, (unit, f"of {', '.join(rubric.roles)}" if rubric.roles else "", ", ".join(rubric.stages))))
-
-
-def _sources_text(run: Run, rubric: Rubric) -> str:
-    """Return who answered a rubric about this run, in words."""
-    n_models = len(choices.finished_readings(run, rubric))
-    n_labels = len({(label.pair_id, label.seq) for label in loaders.labels(rubric, run.id)})
-    parts = [
-        "a pattern" if rubric.pattern else "a rule" if rubric.rule else "",
-        f"{n_models:,} reading{'s' * (n_models != 1)} by models" if n_models else "",
-        f"people, {n_labels:,} texts" if n_labels else "",
-    ]
-    return "; ".join(filter(None, parts)) or "no one yet"
+    roles = f"of {', '.join(rubric.roles)}" if rubric.roles else ""
+    return " ".join(filter(None, (option_of(Rubric, "unit").titles[rubric.unit], roles, ", ".join(rubric.stages))))
