@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from core.actions.workspace import Workspace
 from tests.commands import core, core_json
 
@@ -34,10 +36,11 @@ def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_p
         **{"EFFECT": (3, 3), "NULL": (3, 3), "UP": (3, 2), "DOWN": (3, 3)},
         "all": (12, 11),
     }
-    assert found["roles"]["UP"]["rate"] == 2 / 3
+    assert found["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
+    assert found["roles"]["UP"]["answers"] == {"yes": 2, "no": 1}
     printed = core(place, "rubric", "run", "short", "debate", "--judge", "rule").out.splitlines()
-    assert printed[0].startswith("Is the brief shorter than 120 characters? yes 1, no 11")
-    assert ["all", "12", "1", "11"] in [line.split()[:4] for line in printed]
+    assert printed[0].startswith("Is the brief shorter than 120 characters? “yes” in 1 of 12 texts: 0.083")
+    assert ["all", "12", "12", "1", "0.083"] in [line.split()[:5] for line in printed]
 
 
 def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
-from core.audit.rubric import Rubric, count_answers
+from core.audit.rubric import Rubric
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
 from core.cli.label import label
@@ -18,11 +18,10 @@ from core.cli.names import RubricName, RunName
 from core.cli.reading_options import refuse_model_options
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.features.arguments.counts import AnswerCounts
 from core.fields.record import make
 
 if TYPE_CHECKING:
-    pass
+    from core.actions.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -86,7 +85,7 @@ def run_(
     detach: Detach = False,
     as_json: Json = False,
 ) -> None:
-    """Answer a rubric for every text of a run that it asks about; the counts by role.
+    """Answer a rubric for every text of a run that it asks about; show the rates by role.
 
     NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which points of debates are answered,
     ignored, or decide the judge.
@@ -116,19 +115,7 @@ def run_(
 
         show_result(reading_of_run(context.obj, kind, run, reading), as_json)
         return
-    judge_name = "rule" if by_rule else "model"
-    answers, made_by = readings.answers(context.obj, rubric, run, "rule" if by_rule else "model", reading)
-    counts = AnswerCounts(
-        rubric.name,
-        rubric.question,
-        run,
-        judge_name,
-        made_by if reading else None,
-        "done",
-        count_answers(rubric, answers),
-        rubric.unit,
-    )
-    show_result(counts, as_json)
+    _show_rates(context.obj, rubric, run, ("rule" if by_rule else "model", reading), None, as_json)
 
 
 def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
@@ -161,16 +148,27 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
+    _show_rates(context.obj, rubrics.find(context.obj, name), run, (_word_of(judge), reading), answer, as_json)
+
+
+def _show_rates(
+    workspace: Workspace,
+    rubric: Rubric,
+    run: str,
+    judged_by: tuple[Literal["rule", "model"] | None, str | None],
+    answer: str | None,
+    as_json: bool,
+) -> None:
+    """Print the rates of an answer. judged_by: the judge, and the name of its reading."""
     from core.actions import readings
     from core.errors import InputError
     from core.features.arguments.rates import load_rates
 
-    rubric = rubrics.find(context.obj, name)
-    answers, made_by = readings.answers(context.obj, rubric, run, _word_of(judge), reading)
-    with context.obj.store.read() as db:
+    answers, made_by = readings.answers(workspace, rubric, run, *judged_by)
+    with workspace.store.read() as db:
         rates = load_rates(db, rubric, run, answers, made_by, answer)
     if rates is None:
-        raise InputError(f"rubric {name}: no text of {run} that it asks about has an answer; expected at least one")
+        raise InputError(f"rubric {rubric.name}: {run} has no text that it asks about; expected at least one")
     show_result(rates, as_json)
 
 

@@ -1,4 +1,4 @@
-"""Results of rubrics: counts, rates with and without labels and by a rule, and worth."""
+"""Results of rubrics: rates with and without labels and by a rule, and worth."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import Rubric, count_answers
+from core.audit.rubric import Rubric
 from core.base.result import Result
-from core.features.arguments.counts import AnswerCounts
 from core.features.arguments.rates import RULE, RubricRates, rates_by_role
 from core.features.arguments.worth import rubric_worth
 from tests.scoring.test_run_scores import GENE, PERT, rows_of
@@ -26,10 +25,11 @@ def rates(n_labels: int, judge: str = "ab12") -> RubricRates:
     reading[:2] = np.nan
     label = np.where(n < n_labels, np.nan_to_num(reading) * (rng.random(400) < 0.9), np.nan)
     frame = pd.DataFrame({"role": np.where(n % 2, "EFFECT", "NULL"), "pert": n % 37, "gene": n // 11, "reading": reading})
+    frame["answer"] = np.select([reading == 1, reading == 0], ["yes", "no"], "")
     frame = frame.assign(says_yes=reading == 1, label=label, weight=np.where(n < n_labels, 400 / max(n_labels, 1), 0))
     name = "its rule" if judge == RULE else "pathway of run 7"
-    about = (RUBRIC.name, RUBRIC.question, "run 7", judge, "yes", rates_by_role(frame, judge))
-    kappa = rates_by_role(frame, judge)["all"].rate  # any interval
+    about = (RUBRIC.name, RUBRIC.question, "run 7", judge, "yes", rates_by_role(frame, judge, RUBRIC.answers))
+    kappa = about[-1]["all"].rate  # any interval
     return RubricRates(*about, kappa if n_labels else None, 12 if n_labels else 0, name)
 
 
@@ -42,6 +42,5 @@ def examples() -> Sequence[Result]:
     hits = pd.Series(["hit", "miss", "hit", None, "hit", "hit", "miss", "miss"])
     one = (RUBRIC, readings(["yes", "no", "yes", "no", "no", "yes", "no", ""]))
     two = (OTHER, readings(["yes", "yes", "no", "no", "no", "yes", "no", "yes"]))
-    counts = AnswerCounts("pathway", RUBRIC.question, "run 7", "rule", None, "done", count_answers(*one), "brief")
     worth = [rubric_worth(rows_of(), hits, tried) for tried in ([one], [one, two])]
-    return counts, rates(0), rates(20), rates(120), rates(0, RULE), *worth
+    return rates(0), rates(20), rates(120), rates(0, RULE), *worth

@@ -1,6 +1,6 @@
 """Questions asked of every text of a run.
 
-counts   how many texts have each answer        rates    the rate of an answer, corrected by labels
+rates    the rate of an answer, corrected by labels
 worth    rows with an answer against the others
 
 finding_kinds   answers with a schema, which list findings: claims, clash   schema_reading  what they find, as a result

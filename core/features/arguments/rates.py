@@ -31,9 +31,9 @@ _KEY = ["pair_id", "seq"]
 class RoleRates:
     """The rates of one role's texts.
 
-    n: texts; unread: those that the judge could not read; yes: those it gives the answer. rate: as
-    judged, which ignores the judge's errors. labels: texts that people labelled in a sample;
-    missing_labels: how many more a corrected rate takes, which is None until then; power: the
+    n: texts; unread: those that the judge could not read; yes: those it gives the answer; answers: of
+    each answer the number of texts. rate: as judged, which ignores the judge's errors. labels: texts
+    that people labelled in a sample; missing_labels: how many more a corrected rate takes, which is None until then; power: the
     weight of the judge's answers in it, 0 for none. sensitivity, specificity: None without a label
     of that answer.
     """
@@ -41,6 +41,7 @@ class RoleRates:
     n: int
     unread: int
     yes: int
+    answers: Mapping[str, int]
     rate: Interval
     labels: int = 0
     missing_labels: int = 0
@@ -118,7 +119,9 @@ class RubricRates:
         return (rates, Table("Agreement of two readers", (two,))) if self.labelled_twice else (rates,)
 
     def _row(self, role: str, rates: RoleRates) -> dict[str, object]:
-        row = {"role": role, "texts": rates.n, "read": rates.n - rates.unread, "with it": rates.yes, "as judged": rates.rate}
+        answers = {f"“{answer}”": n for answer, n in rates.answers.items() if len(rates.answers) > 2}
+        counts = {"texts": rates.n, "read": rates.n - rates.unread, **answers, "with it": rates.yes}
+        row = {"role": role, **counts, "as judged": rates.rate}
         if self.is_by_rule:
             return row
         missing = f"{rates.missing_labels:,} labels missing"
@@ -142,7 +145,7 @@ def _text(rate: Interval) -> str:
 def load_rates(
     db: Cursor, rubric: Rubric, run_name: str, readings: pd.DataFrame, judge: str, answer: str | None = None
 ) -> RubricRates | None:
-    """Return the rates of an answer in a run, by default the rubric's first; None if no text has an answer.
+    """Return the rates of an answer in a run, by default the rubric's first; None if it has no text to answer for.
 
     readings: `store.rubrics.readings` by the judge, "rule" or the id of a reading. The judge of a
     claim is the reading that lists it. Raise InputError for an answer that the rubric lacks.
@@ -150,15 +153,16 @@ def load_rates(
     run, answer = runs.find(db, run_name), rubric.answer_or_first(answer)
     judge = run.id if rubric.unit == "claim" else judge
     judge_name = runs.find(db, judge).name if judge != RULE else "its pattern" if rubric.pattern else "its rule"
-    texts = rubrics.texts(db, run.id, rubric)[[*_KEY, "pert", "gene", "role"]]
+    batches = rubrics.text_batches(db, run.id, rubric)  # whole texts of a large run fill the memory
+    texts = pd.concat([batch[[*_KEY, "pert", "gene", "role"]] for batch in batches], ignore_index=True)
     labels = rubrics.labels(db, rubric, run.id) if judge != RULE else []
     frame = join_answers(texts, readings, labels, rubrics.samples(db, rubric, run.id), rubric, answer)
-    if not (frame["reading"].notna() | frame["label"].notna()).any():
+    if frame.empty:
         return None
     two = read_twice(labels, texts)
     kappa = cohens_kappa(*(two[name].astype(str).to_numpy() for name in ("first", "second", "pert", "gene"))).shown
     about = (rubric.name, rubric.question, run.name, judge, answer)
-    return RubricRates(*about, rates_by_role(frame, judge), kappa if len(two) else None, len(two), judge_name)
+    return RubricRates(*about, rates_by_role(frame, judge, rubric.answers), kappa if len(two) else None, len(two), judge_name)
 
 
 def join_answers(
@@ -171,12 +175,12 @@ def join_answers(
 ) -> pd.DataFrame:
     """Return texts with the answers of a judge and of people.
 
-    Columns: those of texts (pair_id, pert, gene, seq, role); reading (of 0 to 1, NaN if unread),
+    Columns: those of texts (pair_id, pert, gene, seq, role); answer ("" if unread), reading (of 0 to 1, NaN if unread),
     says_yes, label (1, 0, NaN), weight (one over the probability of being labelled, 0 without a
     label).
     """
     frame = texts.merge(readings[[*_KEY, "answer", "p"]].drop_duplicates(_KEY), on=_KEY, how="left")
-    given = frame.pop("answer").fillna("")
+    frame["answer"] = given = frame["answer"].fillna("")
     is_yes, p = given.eq(answer).to_numpy(), frame.pop("p")
     reading = np.where(given.eq(""), np.nan, is_yes.astype(np.float64))
     if answer == rubric.answers[0]:  # p is of the first answer
@@ -228,18 +232,23 @@ def read_twice(labels: Sequence[TextLabel], texts: pd.DataFrame) -> pd.DataFrame
     return pairs.rename(columns={"last": "second"}).merge(texts[[*_KEY, "pert", "gene"]], on=_KEY)
 
 
-def rates_by_role(frame: pd.DataFrame, judge: str) -> dict[str, RoleRates]:
-    """Return the rates of each role, and of all if there are several. frame: of `join_answers`; whole rows have the role ""."""
+def rates_by_role(frame: pd.DataFrame, judge: str, answers: Sequence[str]) -> dict[str, RoleRates]:
+    """Return the rates of each role, and of all if there are several.
+
+    frame: of `join_answers`; whole rows have the role "". answers: of the rubric.
+    """
     roles = roles_in_order(frame["role"])
     chosen = {role: frame[frame["role"] == role] for role in roles}
-    return {role: _rates_of(part, judge) for role, part in (chosen if len(roles) == 1 else {**chosen, ALL: frame}).items()}
+    parts = chosen if len(roles) == 1 else {**chosen, ALL: frame}
+    return {role: _rates_of(part, judge, answers) for role, part in parts.items()}
 
 
-def _rates_of(frame: pd.DataFrame, judge: str) -> RoleRates:
+def _rates_of(frame: pd.DataFrame, judge: str, answers: Sequence[str]) -> RoleRates:
     names = ("reading", "label", "weight", "pert", "gene", "says_yes")
     texts = JudgedTexts.of(*(frame[name].to_numpy() for name in names))
     yes, n_labels = int((texts.says_yes & texts.is_read).sum()), int(texts.is_labelled.sum())
-    rates = RoleRates(len(texts), int((~texts.is_read).sum()), yes, raw_rate(texts))
+    counts = {answer: int(frame["answer"].eq(answer).sum()) for answer in answers}
+    rates = RoleRates(len(texts), int((~texts.is_read).sum()), yes, counts, raw_rate(texts))
     if judge == RULE:
         return rates
     right = [share if share.n else None for share in (sensitivity(texts), specificity(texts))]

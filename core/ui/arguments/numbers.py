@@ -29,7 +29,7 @@ def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
 
 @cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
 def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> RubricRates | None:
-    """Return the rates of an answer by role; None if no text has an answer."""
+    """Return the rates of an answer by role; None if it has no text to answer for."""
     read = answers(run, rubric, judged_by)
     with reading() as db:
         return load_rates(db, rubric, run, read, judged_by, answer)

@@ -45,11 +45,11 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -
         )
         return
     rates = numbers.rates(run.id, rubric, judged_by, answer)
-    if rates is None:
+    if rates is None or rates.whole.unread == rates.whole.n:
         judge = choices.judges_of(run, rubric)[judged_by]
         show_empty(
-            f"{as_text(rubric.question)} {judge.capitalize()} says nothing of {as_text(run.name)}: it has no text to answer for "
-            f"({as_text(_scope_text(rubric))}). Add a rubric of your own below."
+            f"{as_text(rubric.question)} {judge.capitalize()} says nothing of {as_text(run.name)}: it finds no text to "
+            f"answer for ({as_text(_scope_text(rubric))}). Add a rubric of your own below."
         )
         return
     show_result(rates, run.name, "rubric-rates")

@@ -85,7 +85,7 @@ def joined(
 
 
 def rates_of(frame: pd.DataFrame) -> dict[str, RoleRates]:
-    return rates_by_role(frame, "a reading")
+    return rates_by_role(frame, "a reading", RUBRIC.answers)
 
 
 def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
@@ -95,6 +95,7 @@ def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd
     n_yes = {role: int((part == "yes").sum()) for role, part in readings.groupby("role")["answer"]}
     assert (effect.n, effect.unread, effect.yes, effect.labels) == (N, 1, n_yes["EFFECT"], 0)
     assert effect.rate.estimate == pytest.approx(n_yes["EFFECT"] / 399)
+    assert whole.answers == {"yes": whole.yes, "no": 2 * N - 2 - whole.yes}
     assert (whole.n, whole.yes, whole.missing_labels) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
     assert effect.rate.low < effect.rate.estimate < effect.rate.high
     assert (effect.corrected, effect.sensitivity) == (None, None)
@@ -108,7 +109,7 @@ def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd
 
 def test_a_rule_has_no_error_rate_and_asks_for_no_labels(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
     sample = sample_of(texts, 200)
-    roles = rates_by_role(joined(texts, readings, label_all(sample, readings, wrong=20), [sample]), RULE)
+    roles = rates_by_role(joined(texts, readings, label_all(sample, readings, wrong=20), [sample]), RULE, RUBRIC.answers)
     for each in roles.values():
         assert (each.labels, each.missing_labels, each.corrected, each.sensitivity) == (0, 0, None, None)
     rates = RubricRates("r", "Is it?", "run", RULE, "yes", roles, None, 0, "its rule")
@@ -188,7 +189,7 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
         rubrics.put_labels(db, whole, run, [label, also])
         # Any run may stand for the reading: its answers are given.
         rates = load_rates(db, whole, run, said, run)
-        assert load_rates(db, whole, run, said[:0], RULE) is None
+        assert load_rates(db, replace(RUBRIC, roles=("CRITIC",)), run, said[:0], RULE) is None
         with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
             load_rates(db, whole, run, said, run, "maybe")
     assert rates is not None
