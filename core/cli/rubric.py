@@ -90,7 +90,6 @@ def run_(
     NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which points of debates are answered,
     ignored, or decide the judge.
     """
-    from core.actions import readings
     from core.features.arguments.finding_kinds import kinds
 
     kind = kinds().get(name)
