@@ -199,7 +199,7 @@ def answers(
         chosen = find_reading(workspace, db, rubric, found, reading)
         if (kind := kind_of(rubric)) is None:
             return rubrics.readings(db, chosen.id), chosen.id
-    from core.features.arguments.schema_reading import by_model, knowledge_for
+    from core.features.arguments.findings import by_model, knowledge_for
 
     knowledge = knowledge_for(workspace, kind, found.dataset)
     with workspace.store.read() as db:
@@ -210,7 +210,7 @@ def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.Data
     """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
     import pandas as pd
 
-    from core.features.arguments.schema_reading import by_rule, knowledge_for
+    from core.features.arguments.findings import by_rule, knowledge_for
 
     kind, begun = kind_of(rubric), time.monotonic()
     knowledge = None if kind is None else knowledge_for(workspace, kind, run.dataset)

@@ -11,7 +11,7 @@ from core.actions.workspace import Workspace
 from core.features.arguments.claim_checks import DECIDES
 from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind, kinds
-from core.features.arguments.schema_reading import OF_TEXT, by_model, by_rule
+from core.features.arguments.findings import OF_TEXT, by_model, by_rule
 from core.store import Cursor, predictions, runs, traces
 from core.store.runs import Run
 from core.ui.shared import loaders, tables

@@ -66,7 +66,5 @@ def test_a_new_schema_is_read_and_counted(small_workspace: Workspace) -> None:
         again = core_json(place, "rubric", "run", "doubts", "debate", "--endpoint", url)
     assert again == found
     assert (found["n"], found["unread"]) == (12, 0)
-    assert (
-        found["n_findings"] == found["quotes"] == found["invented"] > 6
-    )  # a doubt of a brief, and its reason, which is invented
+    assert found["n_findings"] == found["quotes"] == found["invented"] > 6  # a doubt of a brief, and its invented reason
     assert found["statuses"] == {"reasoned": 0, "bare": found["n_findings"]}
