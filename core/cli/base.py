@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core import log
+from core.base.result import plain
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
 from core.texts import printable, shorten
@@ -20,7 +20,6 @@ from core.version import describe
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
-    from core.label_marks import LabelMarks
     from core.store.runs import Run
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -95,22 +94,7 @@ def say_arm(name: str, done: int, total: int) -> None:
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
     """Print a command's result: one JSON object (NaN as null), or text for people."""
-    print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)
-
-
-def show_scores(marks: LabelMarks, result: Mapping[str, Any], as_json: bool, text: str) -> None:
-    """Print scores as `show` does, beside how far the labels can be trusted that they rest on."""
-    show({**result, "label_marks": marks.record()}, as_json, "\n".join(filter(None, (marks.sentence, text))))
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(json.dumps(plain(result), ensure_ascii=False) if as_json else text)
 
 
 def say_if_named_otherwise(run: Run, name: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import typer
 
 from core.actions.doctor import Diagnosis, EndpointState, KeyState, examine
+from core.base.result import fields_of
 from core.cli.base import Json, show
 
 app = typer.Typer()
@@ -16,7 +15,7 @@ app = typer.Typer()
 def doctor(context: typer.Context, as_json: Json = False) -> None:
     """Show versions, the workspace, its store and lock, the model server, free disk and the last errors, without secrets."""
     found = examine(context.obj.settings)
-    show(asdict(found), as_json, "\n".join(_lines(found)))
+    show(fields_of(found), as_json, "\n".join(_lines(found)))
 
 
 def _lines(found: Diagnosis) -> list[str]:

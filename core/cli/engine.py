@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from core.actions import launch, model_servers, run_control
+from core.base.result import fields_of
 from core.cli import names
 from core.cli.base import Detach, Json, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
@@ -104,22 +104,18 @@ def endpoint(
     found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls, asked))
     health = model_servers.combine(found)
     if len(found) == 1:
-        show(_health_record(health), as_json, "\n".join(_health_lines(health)))
+        show(fields_of(health), as_json, "\n".join(_health_lines(health)))
         _exit_unless(not health.problem)
         return
-    each = [{"address": address, **_health_record(one)} for address, one in found.items()]
+    each = [{"address": address, **fields_of(one)} for address, one in found.items()]
     lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
-    show(_health_record(health) | {"servers": each}, as_json, "\n".join(lines))
+    show(fields_of(health) | {"servers": each}, as_json, "\n".join(lines))
     _exit_unless(not health.problem)
 
 
 async def _requests_of(name: str, values: Sequence[str]) -> Sequence[Request]:
     method = method_named(name)
     return await find_requests(method, launch.read_options(method, values))
-
-
-def _health_record(health: Health) -> dict[str, Any]:
-    return asdict(health) | {"models": list(health.models)}
 
 
 def _health_lines(health: Health) -> list[str]:

@@ -146,22 +146,8 @@ def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
 
 
 def _record(job: Job) -> dict[str, Any]:
-    return {
-        "job": job.title,
-        "kind": job.kind,
-        "id": job.key,
-        "name": job.name,
-        "state": job.state,
-        "cause": job.cause,
-        "share": job.share,
-        "progress": job.progress,
-        "waits_for": job.waits_for,
-        "last_line": job.last_line,
-        "begun_at": job.begun_at,
-        "pid": job.pid,
-        "can_stop": job.can_stop,
-        "can_resume": job.can_resume,
-    }
+    names = "kind name state cause share progress waits_for last_line begun_at pid can_stop can_resume"
+    return {"job": job.title, "id": job.key, **{name: getattr(job, name) for name in names.split()}}
 
 
 def _line(job: Job) -> str:

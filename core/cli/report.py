@@ -13,7 +13,7 @@ from core.actions import site as site_action
 from core.actions.report_finders import finders_of
 from core.cli import names
 from core.cli import walk as walk_commands
-from core.cli.base import Json, ReplaceFile, say, show, show_scores
+from core.cli.base import Json, ReplaceFile, say, show
 from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.option import split_names
@@ -142,7 +142,8 @@ def figure(
         raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
     text = "\n\n".join("\n".join(_figure_lines(one)) for one in found)
     result = {"kind": kind, "figures": [_figure_record(one) for one in found]}
-    show_scores(parts.material.dataset.marks, result, as_json, text)
+    marks = parts.material.dataset.marks
+    show({**result, "label_marks": marks.record()}, as_json, "\n".join(filter(None, (marks.sentence, text))))
 
 
 @app.command()

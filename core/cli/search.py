@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from core.actions import component_loader
+from core.base.result import fields_of
 from core.cli.base import Json, show
 from core.cli.names import DatasetName
 from core.errors import InputError
@@ -36,7 +36,7 @@ def search(
         "dataset": chosen.name,
         "texts": found.texts,
         "counts": [{"run": names[run], "role": role, "texts": n} for (run, role), n in found.counts.items()],
-        "hits": [{**asdict(hit), "run": names[hit.run]} for hit in found.hits],
+        "hits": [{**fields_of(hit), "run": names[hit.run]} for hit in found.hits],
     }
     show(result, as_json, "\n".join(_lines(found, names)))
 
