@@ -12,7 +12,6 @@ from core.stats.intervals import Interval
 
 Verdict = Literal["confirmed", "confirmed, small", "rejected", "harmful", "undecided", "no verdict"]
 Side = Literal["above", "below", "open", "none"]
-MOST_TIMES_AS_MANY = 10_000.0  # rows, beyond which nothing is promised of more of them
 
 
 class Limits(Protocol):
@@ -45,16 +44,3 @@ def verdict_of(change: Interval, smallest: float) -> Verdict:
     if change.high < smallest:
         return "confirmed, small" if side == "above" else "harmful" if side == "below" else "rejected"
     return "undecided"
-
-
-def times_to_decide(change: Interval, smallest: float) -> float:
-    """Return the factor by which rows must grow to decide an undecided difference, if its estimate stays the same.
-
-    One limit must move closer: the lower one above 0 if the estimate matters, otherwise the upper one below `smallest`. Return
-    inf above MOST_TIMES_AS_MANY.
-    """
-    worth_having = change.estimate >= smallest
-    reach = change.estimate - change.low if worth_having else change.high - change.estimate
-    distance = change.estimate if worth_having else smallest - change.estimate
-    times = (reach / distance) ** 2 if distance > 0 else math.inf
-    return times if times <= MOST_TIMES_AS_MANY else math.inf

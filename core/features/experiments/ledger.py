@@ -75,7 +75,7 @@ def register(workspace: Workspace, entry: Entry, rule: DecisionRule, pair: Pair 
         name_b=b.name if b else pair[1] or None,
         seen_before=bool(a and b and a.status == b.status == "done"),
     )
-    return _register(workspace, [wanted])[0]
+    return _add_once(workspace, "register hypothesis", [wanted])[0]
 
 
 def claim(name: str, hypothesis: str, prediction: str, dataset: str | None = None) -> Entry:
@@ -93,10 +93,6 @@ def claim(name: str, hypothesis: str, prediction: str, dataset: str | None = Non
         prediction=prediction.strip(),
         dataset=dataset,
     )
-
-
-def _register(workspace: Workspace, entries: Sequence[Entry]) -> list[Entry]:
-    return _add_once(workspace, "register hypothesis", entries)
 
 
 def _run_of(db: Cursor, name: str) -> Run | None:
@@ -229,7 +225,7 @@ def register_experiment(workspace: Workspace, experiment: Experiment) -> list[En
         if first.name_b and (first.name_a, first.name_b) != (entry.name_a, entry.name_b):
             problem = f"the ledger has one about {first.name_b} against {first.name_a}"
             raise InputError(f"hypothesis {entry.name!r}: {problem}; expected another name")
-    return _register(workspace, claims)
+    return _add_once(workspace, "register hypothesis", claims)
 
 
 def _tested(experiment: Experiment) -> list[Arm]:

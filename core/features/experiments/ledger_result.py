@@ -84,12 +84,12 @@ class LedgerLine:
     def row(self) -> dict[str, Any]:
         """Return the line as a row of a table."""
         entry = self.entry
-        low, high = (math.nan if limit is None else limit for limit in (entry.low, entry.high))
-        estimate = entry.estimate
+        low, high = (math.nan if end is None else end for end in (entry.low, entry.high))
+        change = None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f")
         return {
             "hypothesis": entry.name,
             "verdict": self.words,
-            "difference": None if estimate is None else estimate_text(estimate, low, high, "+.3f"),
+            "difference": change,
             "z": entry.z,
             "detectable": entry.detectable,
             "p": quantity_text(self.p.p),

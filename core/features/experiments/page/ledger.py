@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.actions.workspace import Workspace
+from core.base.result import fields_of
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LATE, LedgerResult
 from core.fields.record import make
 from core.store.hypotheses import HERE, Entry
-from core.ui.shared import links
+from core.ui.shared import links, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
@@ -49,23 +52,10 @@ def _show_entry(result: LedgerResult) -> None:
     chosen = choose_one(st.selectbox, "hypothesis", "In full", titles, index=None, placeholder="choose a hypothesis")
     if chosen is None:
         return
-    entry = entries[chosen]
-    parts = {
-        "Claim": entry.hypothesis,
-        "Prediction": entry.prediction,
-        "Smallest effect that matters": entry.smallest_effect,
-        "Level": entry.level,
-        "Resampled": entry.unit,
-        "Why": entry.reason,
-        "Scored": entry.scored,
-        "By": entry.author,
-        "When": entry.written_at,
-        "Code": entry.code_version,
-        "Note": entry.note,
-    }
-    for title, value in parts.items():
-        if value is not None:
-            st.markdown(f"**{title}** {as_text(value)}")
+    st.markdown(as_text(entries[chosen].hypothesis))
+    known = {name: value for name, value in fields_of(entries[chosen]).items() if value is not None}
+    rows = [{"what": name.replace("_", " "), "as registered": str(value)} for name, value in known.items()]
+    tables.show_table(pd.DataFrame(rows), "ledger-entry")
 
 
 def _show_registration(context: PageContext) -> None:
@@ -94,12 +84,10 @@ def _choose_runs(context: PageContext, name: str, placeholder: str) -> tuple[str
     titles = {run.id: run.name for run in context.runs}
     columns = st.columns(2)
 
-    def choose(side: int, key: str, title: str) -> str:
-        about = {"index": None, "placeholder": placeholder}
-        key = f"ledger_{name}_{key}"
-        return choose_one(columns[side].selectbox, key, title, titles, **about) or ""
-
-    return choose(0, "a", "Baseline run"), choose(1, "b", "Run that should beat it")
+    about: dict[str, Any] = {"titles": titles, "index": None, "placeholder": placeholder}
+    a = choose_one(columns[0].selectbox, f"ledger_{name}_a", "Baseline run", **about)
+    b = choose_one(columns[1].selectbox, f"ledger_{name}_b", "Run that should beat it", **about)
+    return a or "", b or ""
 
 
 def _show_recording(context: PageContext, result: LedgerResult) -> None:
