@@ -193,7 +193,7 @@ class ExperimentResult:
         tested = [arm for arm in self.arms if not arm.is_base]
         if self.measure == "answers":
             return [_moved_sentence(arm) for arm in tested]
-        alike = [arm for arm in tested if arm.delta(self.metric) is not None and not arm.is_shown]
+        alike = [arm for arm in tested if not math.isnan(arm.p_holm) and not arm.is_shown]
         listed = alike if len(alike) > MOST_ALIKE else []
         return [*(self._score_sentence(arm) for arm in tested if arm not in listed), *self._alike_sentence(listed)]
 
@@ -202,6 +202,8 @@ class ExperimentResult:
         if deciding is None:
             return f"{arm.name}: no score can be compared with the base's."
         text = _change_text(*deciding)
+        if math.isnan(arm.p_holm):
+            return f"{arm.name} cannot be judged, for want of an interval: {text}."
         if not arm.is_shown:
             return f"{arm.name} {AS_MANY} from the base: {text}."
         side = "lower" if deciding[1].value < 0 else "higher"

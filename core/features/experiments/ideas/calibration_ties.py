@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from core.features.experiments.result import ArmResult
 from core.fields.record import setting
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import tie_bounds
-from core.stats.scores_and_labels import Scores, Task, scores_from_probabilities, tasks
+from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
 from core.texts import number_text
 from core.transfer.labelled_rows import Rows
 
@@ -32,17 +33,38 @@ class Settings(OnLabels):
     run: str = setting("", RUN, kind="run")
 
 
+def flatten(p: Floats) -> Floats:
+    """Return probabilities with half the log odds."""
+    odds = np.sqrt(p / np.maximum(1 - p, 1e-300))
+    flat: Floats = odds / (1 + odds)
+    return flat
+
+
+def rank_with_ties(values: Floats, first: Bools) -> Floats:
+    """Return ranks whose ties are broken in favour of the flagged rows."""
+    return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
+
+
+# Arm → the numbers of a question from those of the run and from what is positive, and a note.
+_ARMS: Mapping[str, tuple[Callable[[Floats, Bools], Floats], str]] = MappingProxyType(
+    {
+        "as it is": (lambda p, _: p, ""),
+        SIGMOID: (lambda p, _: flatten(p), "an increasing function preserves the order"),
+        "rounded to 2 decimals": (lambda p, _: np.round(p, 2), "makes ties"),
+        "rounded to 1 decimal": (lambda p, _: np.round(p, 1), "makes ties"),
+        "ties broken by the labels": (rank_with_ties, "the ceiling: not achievable"),
+        "ties broken against the labels": (lambda p, positive: rank_with_ties(p, ~positive), "the floor"),
+    }
+)
+
+
 def _judge(material: Material, chosen: Settings) -> Judged:
     run = material.labelled_run(chosen.run)
     outcome, own = run.arrays.outcome, run.scores
-    rounded = {name: partial(np.round, decimals=n) for name, n in (("2 decimals", 2), ("1 decimal", 1))}
-    arms = [
-        Ranking("as it is", (own,)),
-        Ranking(SIGMOID, (_map(own, flatten),), "an increasing function preserves the order"),
-        *(Ranking(f"rounded to {name}", (_map(own, each),), "makes ties") for name, each in rounded.items()),
-        Ranking("ties broken by the labels", (_break(own, outcome.effect, outcome.up),), "the ceiling: not achievable"),
-        Ranking("ties broken against the labels", (_break(own, ~outcome.effect, ~outcome.up),), "the floor"),
-    ]
+    arms = []
+    for name, (change, note) in _ARMS.items():
+        scores = scores_from_probabilities(change(own.p_de, outcome.effect), change(own.p_up, outcome.up))
+        arms.append(Ranking(name, (scores,), note))
     ties = [_ties(name, task, run.cells) for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)]
     return Judged(
         Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
@@ -74,27 +96,6 @@ def _describe(run: str, ties: Mapping[str, Any], arms: Mapping[str, ArmResult]) 
         f"{run}: recalibration {'keeps every rank, so the score is the same' if exact else 'moved the score, which is a bug'}; "
         f"DE has {ties['distinct']:,} distinct values, and breaking its ties could move it from {floor} to {ceiling} at most."
     )
-
-
-def flatten(p: Floats) -> Floats:
-    """Return probabilities with half the log odds."""
-    odds = np.sqrt(p / np.maximum(1 - p, 1e-300))
-    flat: Floats = odds / (1 + odds)
-    return flat
-
-
-def _map(scores: Scores, function: Callable[[Floats], Any]) -> Scores:
-    return scores_from_probabilities(function(scores.p_de), function(scores.p_up))
-
-
-def _break(scores: Scores, effect: Bools, up: Bools) -> Scores:
-    """Return ranks with every tie broken in favour of the flagged rows."""
-    return Scores(rank_with_ties(scores.p_de, effect), rank_with_ties(scores.p_up, up))
-
-
-def rank_with_ties(values: Floats, first: Bools) -> Floats:
-    """Return ranks whose ties are broken in favour of the flagged rows."""
-    return np.where(np.isnan(values), np.nan, np.unique(values, return_inverse=True)[1] + 0.5 * first)
 
 
 KIND = idea(
