@@ -8,7 +8,7 @@ from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.transfer.row_index import RowIndex
 
-_DERIVED = ("fusion", "knn")
+_DERIVED = ("fusion", "knn", "recovered")
 
 
 class ArmLoader:

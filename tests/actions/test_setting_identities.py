@@ -50,6 +50,7 @@ from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
 from core.features.experiments import ledger
+from core.features.experiments.commands import CommonSettings
 from core.features.experiments.decision import DecisionRule
 from core.fields.option import Option
 from core.fields.record import identity_of, make, option_of, options_of, without_effect
@@ -306,6 +307,7 @@ MADE: Mapping[type, Made] = {
 }
 # Records of commands that make nothing with an identity, and why.
 WITHOUT_IDENTITY: Mapping[type, str] = {
+    CommonSettings: "they stand for those of a kind, whose identity tests/features/experiments/test_engine.py changes",
     ChangedSettings: "a run goes on with them; its identity is made from its specification, which has none of them",
     KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
     LabelSettings: "a file is described, and nothing of it kept; labels of it are of LabelRequest, with the same settings",

@@ -326,9 +326,9 @@ def _contrasts(arms: ArmRows) -> tuple[Contrast, ...]:
 def _noise_floor(arms: ArmRows) -> NoiseFloor | None:
     """Return how much asking the base again changes; None where it was not asked again."""
     experiment = arms.experiment
-    if not experiment.noise_seeds:
-        return None
     base = experiment.base.name
+    if not {seed for _, seed in arms.made[base]} & set(experiment.noise_seeds):
+        return None  # asking again changes nothing of a base that asks no model
     first_seed, seeds = _first_and_again(experiment)
     again = arms.under(base, seeds)
     first = {(cut, seed): arms.under(base, [first_seed])[cut, first_seed] for cut, seed in again}

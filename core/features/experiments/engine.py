@@ -19,7 +19,7 @@ from core.base.experiment import Experiment, ExperimentKind, Runs
 from core.engine.request import Expectation, expect, expected_calls
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import ArmRuns, PlannedRun, refuse_meeting_seeds
-from core.features.experiments.compare import result_of_runs
+from core.features.experiments.compare import asks_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
@@ -159,11 +159,6 @@ def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
     return named[0]
 
 
-def delete_saved(workspace: Workspace, saved: SavedExperiment) -> None:
-    """Forget an experiment; its runs stay."""
-    run_actions.delete_preset(workspace, PAGE, saved.key)
-
-
 def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
     """Return the result of an experiment. Raise StateError, with what is missing, while a run of it is not done."""
     _refuse_unfinished(workspace, saved)
@@ -211,8 +206,13 @@ def _refuse_impossible(experiment: Experiment) -> None:
         raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
     if not experiment.rows:
         raise InputError(f"experiment {experiment.name!r}: no rows, expected at least one")
-    if experiment.measure == "answers" and (len(experiment.cuts) > 1 or not experiment.noise_seeds):
-        raise InputError(f"experiment {experiment.name!r}: |Δ| needs the base asked again, under a single cut")
+    if experiment.measure == "answers" and (
+        len(experiment.cuts) > 1 or not experiment.noise_seeds or not asks_model(experiment.base)
+    ):
+        raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under a single cut")
+    missing = next((arm.fused.base for arm in experiment.arms if arm.fused is not None and arm.fused.base not in names), None)
+    if missing is not None:
+        raise InputError(f"experiment {experiment.name!r}: an arm is fused from {missing!r}, which is none of its arms")
     for arm in (experiment.base, *experiment.arms):
         refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
 
