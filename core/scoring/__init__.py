@@ -27,5 +27,4 @@ other_scores  means over genes and perturbations, and the top of the list
 row_reason    why a row was predicted so, in a sentence that somebody wrote
 row_numbers   the numbers of a row: its flags, and how its verdicts led to them
 row_trace     the trace of a row as people read it
-json_shapes   the JSON of an interval and an estimate
 """
