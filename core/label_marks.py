@@ -43,7 +43,8 @@ class LabelMarks:
             )
         return " ".join(said)
 
-    def record(self) -> dict[str, Any]:
+    @property
+    def json_value(self) -> dict[str, Any]:
         """Return it as plain data, for `--json`."""
         known = {"false_share": self.false_share, "nominal": self.nominal, "confounded": self.confounded}
         return {"marked": self.marked, **known, "sentence": self.sentence}

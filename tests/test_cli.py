@@ -178,7 +178,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     assert sum(part["n"] for part in genes["slices"]) == score["n"]
     assert core_json(place, "score", "simulated debate", "--by", "pert")["macro"] == score["macro"]["pert"]
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
-    assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
+    assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "sentence"} <= set(compared)
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
     assert compared["delta_mean"]["clusters"] > 1
     assert (compared["equivalence"], compared["all_rows"], compared["scored"]) == (None, None, "all rows")

@@ -56,7 +56,7 @@ def test_the_sentence(marks: LabelMarks, is_marked: bool, said: str) -> None:
 def test_it_stands_beside_every_score_that_a_command_prints(marked: Workspace) -> None:
     place = marked.settings.workspace
     for command in SCORED:
-        assert core_json(place, *command)["label_marks"] == MARKED.record(), command
+        assert core_json(place, *command)["label_marks"] == MARKED.json_value, command
         assert MARKED.sentence in core(place, *command).out, command
 
 

@@ -143,7 +143,7 @@ def figure(
     text = "\n\n".join("\n".join(_figure_lines(one)) for one in found)
     result = {"kind": kind, "figures": [_figure_record(one) for one in found]}
     marks = parts.material.dataset.marks
-    show({**result, "label_marks": marks.record()}, as_json, "\n".join(filter(None, (marks.sentence, text))))
+    show({**result, "label_marks": marks.json_value}, as_json, "\n".join(filter(None, (marks.sentence, text))))
 
 
 @app.command()

@@ -9,40 +9,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
-from core.stats.calibration import Reliability
-from core.texts import estimate_text, number_text
+from core.texts import estimate_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
 _FEWEST = 5  # fewest rows of a bin with a band
 _NAME_LENGTH = 24  # of a run beside its curve
-
-
-def table(found: Reliability) -> pd.DataFrame:
-    """Return one row for each bin.
-
-    Columns: predicted (mean probability), observed (share of positives) with its interval low and high, band_low and band_high
-    (the range of a calibrated model), n.
-    """
-    rows = [
-        (
-            one.mean_probability,
-            one.observed.estimate,
-            one.observed.low,
-            one.observed.high,
-            one.band_low,
-            one.band_high,
-            one.observed.n,
-        )
-        for one in found.bins
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def summary(found: Reliability) -> str:
-    """Describe the calibration errors in a sentence."""
-    ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
-    return f"expected calibration error {ece}, {debiased} without the contribution of noise, Brier score {brier}"
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:

@@ -11,6 +11,7 @@ public_noise  how far a leaderboard's score can be from the truth
 run_texts       the texts of one kind of a run, and what became of their rows
 slices        the score of each slice of a run's rows
 fusion_verdict  what a fusion gains over its baseline
+calibration_result  how often rows of each predicted probability have an effect, or go up
 fusion_caveats  what has to be known of a fusion wherever a score of it is shown
 leakage       what a dataset's splits share, and all that gives labels away
 row_leaks     names of copies, orders and ids that give labels away
@@ -19,6 +20,7 @@ space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 score_result  the score of a run as a result; knn_result: of a kNN, and of the neighbours of a row
+calibration_result  how often rows of each predicted probability have an effect, or go up
 fusion_caveats  what has to be known of a fusion beside its score
 sentences     phrases that several results share
 standing      where the runs of a dataset stand, and in words

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from core.base.result import Figure, Table, hidden, inline
 from core.errors import InputError
+from core.label_marks import LabelMarks
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
@@ -124,10 +125,7 @@ class RunComparison:
     genes: GeneCounts | None = None
     margin: float | None = None
     looked_at: CountedComparison | None = None
-    json_properties = (
-        *("p", "p_gt_0", "detectable", "scored", "headline", "decision", "equivalence", "differences", "verdict"),
-        "label_marks",
-    )
+    json_properties = ("p", "scored", "headline", "decision", "equivalence", "differences", "label_marks")
 
     @property
     def names(self) -> tuple[str, str]:
@@ -145,16 +143,6 @@ class RunComparison:
         return p_value(self.covered.mean.change.shown)
 
     @property
-    def p_gt_0(self) -> float:
-        """The probability that b is better in the mean, by the interval shown."""
-        return self.covered.mean.p_gt_0
-
-    @property
-    def detectable(self) -> float:
-        """The smallest true difference of the mean that two such runs would show with 80% power."""
-        return self.covered.mean.detectable
-
-    @property
     def scored(self) -> str:
         """A description of the scoring of both."""
         return self.pair.scored
@@ -170,12 +158,9 @@ class RunComparison:
         return None if self.margin is None else verdict_of(self.covered.mean.change.shown, self.margin)
 
     @property
-    def equivalence(self) -> dict[str, Any] | None:
+    def equivalence(self) -> Equivalence | None:
         """Whether the mean lies within the margin."""
-        if self.margin is None:
-            return None
-        test = equivalence(self.covered.mean.change.shown, self.margin)
-        return {**asdict(test), "equal": test.equal}
+        return None if self.margin is None else equivalence(self.covered.mean.change.shown, self.margin)
 
     @property
     def differences(self) -> dict[str, QuestionDifference]:
@@ -183,14 +168,9 @@ class RunComparison:
         return {each.name.lower(): each for each in run_differences(self.pair)}
 
     @property
-    def verdict(self) -> str:
-        """The conclusion with all that limits it."""
-        return " ".join((self.sentence, *self.remarks))
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
+    def label_marks(self) -> LabelMarks:
         """How far the labels can be trusted."""
-        return self.pair.a.marks.record()
+        return self.pair.a.marks
 
     @property
     def judged(self) -> tuple[str, Difference] | None:
@@ -234,7 +214,7 @@ class RunComparison:
         """What to know before trusting it."""
         fusions = dict.fromkeys(each for rows in (self.pair.a, self.pair.b) for each in fusion_caveats(rows.run))
         looked = self.looked_at.sentence if self.looked_at else ""
-        return tuple(filter(None, (self.pair.a.marks.sentence, *self.remarks, *fusions, looked)))
+        return tuple(filter(None, (self.label_marks.sentence, *self.remarks, *fusions, looked)))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -273,7 +253,9 @@ class RunComparison:
         if not rows:
             return None
         table = pd.DataFrame(rows)[["metric", "unit", "estimate", "low", "high", "n"]]
-        return Figure("core.plots.paired_changes:figure", {"table": table, "detectable": self.detectable}, self.sentence)
+        return Figure(
+            "core.plots.paired_changes:figure", {"table": table, "detectable": self.covered.mean.detectable}, self.sentence
+        )
 
     def _remarks_on_change(self) -> list[str]:
         """Return what the intervals of the change allow to say."""
@@ -374,12 +356,6 @@ class SeveralComparisons:
     """The result of comparing runs with several others, p-values corrected for their number."""
 
     comparisons: tuple[ComparedRun, ...]
-    json_properties = ("label_marks",)
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
-        """How far the labels can be trusted."""
-        return self.comparisons[0].comparison.label_marks
 
     @classmethod
     def of(cls, comparisons: Sequence[RunComparison]) -> Self:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.base.result import Figure, Table, hidden
-from core.label_marks import LabelMarks
+from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.compare_runs import compare_runs
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.label_means import means_outside_part, training_means
@@ -146,9 +146,9 @@ class RunControls:
     unit: str
     n_labelled: int
     run: Run = hidden()
-    marks: LabelMarks = hidden()
+    label_marks: LabelMarks = UNMARKED
     axis: Literal["de", "dir"] | None = hidden(default=None)
-    json_properties = ("best", "beats_no_biology", "label_marks")
+    json_properties = ("best", "beats_no_biology")
 
     @property
     def best(self) -> dict[str, str | None]:
@@ -164,11 +164,6 @@ class RunControls:
     def beats_no_biology(self) -> dict[str, bool | None]:
         """Whether the run beats the control of each axis."""
         return {"de": self.verdicts.de.beats, "dir": self.verdicts.dir.beats}
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
-        """How far the labels can be trusted."""
-        return self.marks.record()
 
     @property
     def title(self) -> str:
@@ -191,7 +186,7 @@ class RunControls:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting the verdicts."""
-        return tuple(filter(None, (self.marks.sentence, *fusion_caveats(self.run))))
+        return tuple(filter(None, (self.label_marks.sentence, *fusion_caveats(self.run))))
 
     def tables(self) -> tuple[Table, ...]:
         """Return the run above its controls, and the fingerprint of the sampling with the scores of its reversed order."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from core.base.result import Table, hidden, inline
-from core.label_marks import LabelMarks
+from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text
 from core.stats.delong import Estimate
 from core.texts import number_text
@@ -42,10 +42,9 @@ class KnnResult:
     intervals: dict[str, Estimate]
     points: dict[str, float] = inline()
     numbers: KnnNumbers = hidden()
-    marks: LabelMarks = hidden()
+    label_marks: LabelMarks = UNMARKED
     remarks: tuple[str, ...] = hidden(default=())
     run: str | None = None
-    json_properties = ("label_marks",)
 
     @classmethod
     def of(cls, numbers: KnnNumbers, settings: str, seconds: float, marks: LabelMarks) -> Self:
@@ -71,13 +70,8 @@ class KnnResult:
             intervals=intervals,
             points={name: part.value for name, part in intervals.items() if name != "mean"},
             numbers=numbers,
-            marks=marks,
+            label_marks=marks,
         )
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
-        """How far the labels can be trusted."""
-        return self.marks.record()
 
     @property
     def title(self) -> str:
@@ -101,7 +95,7 @@ class KnnResult:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
-        caveats = [self.marks.sentence]
+        caveats = [self.label_marks.sentence]
         if self.cuts is not None:
             own = ", ".join(f"{name.upper()} {number_text(self.saved[name])}" for name in ("de", "dir"))
             caveats.append(f"Rows without a neighbour have base rates. Cut {self.saved['seed']}, which a saved run has: {own}.")
@@ -120,27 +114,13 @@ class KnnResult:
         """Return the scores; none without labels."""
         if self.numbers.score.n_labelled == 0:
             return ()
-        return (Table("Scores", tuple(map(self._row, AXES))),)
+        scores = [{"score": name, "AUROC": part, "interval": axes_text(part.shown)} for name, part in self.intervals.items()]
+        further = (("Cuts", self.cuts), ("Permuted vectors", self.permuted))
+        rows = ((title, {name: value for name, value in (of or {}).items() if isinstance(value, float)}) for title, of in further)
+        return Table("Scores", tuple(scores)), *(Table(title, (row,)) for title, row in rows if row)
 
     def figure(self) -> None:
         """Return None: the numbers are few."""
-
-    def _row(self, axis: str) -> dict[str, Any]:
-        shown, permuted = self.intervals[axis].shown, self.permuted
-        null = None if permuted is None else null_text(_test_of(permuted, axis))
-        single = None
-        if self.cuts is not None and axis != "mean":
-            low, high, sd = (number_text(self.cuts[f"{axis}_{name}"]) for name in ("low", "high", "sd"))
-            single = f"{low} to {high}, SD {sd}"
-        return {
-            "score": axis if axis == "mean" else axis.upper(),
-            "AUROC": shown,
-            "interval": axes_text(shown),
-            "over covered rows": self.intervals.get(f"{axis}_covered"),
-            "no gene information": None if self.cuts else self.points.get(f"null_{axis}"),
-            "permuted": null,
-            "single cuts": single,
-        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,10 +192,6 @@ def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
     for axis, test in zip(AXES, tests, strict=True):
         permuted |= {f"{axis}_mean": test.mean, f"{axis}_sd": test.sd, f"{axis}_p": test.p}
     return permuted
-
-
-def _test_of(permuted: dict[str, Any], axis: str) -> PermutationTest:
-    return PermutationTest(*(permuted[f"{axis}_{name}"] for name in ("mean", "sd", "p")))
 
 
 def null_text(test: PermutationTest) -> str:

@@ -40,22 +40,17 @@ class ScoreResult:
 
     same_predictions: tuple[str, ...]
     constant: tuple[str, ...]
-    marks: LabelMarks = hidden()
+    label_marks: LabelMarks
     run: Run = hidden()
     score: RunScore = inline()
     others: OtherScores | None = inline(default=None)
     product: Resampled | None = None
-    json_properties = ("unit", "label_marks")
+    json_properties = ("unit",)
 
     @property
     def unit(self) -> str:
         """What the intervals treat as independent."""
         return UNIT
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
-        """How far the labels can be trusted."""
-        return self.marks.record()
 
     @property
     def title(self) -> str:
@@ -78,7 +73,7 @@ class ScoreResult:
         """What to know before trusting it."""
         same = same_runs_sentence(self.run.name, self.same_predictions)
         own = (*self.score.caveats, same, *self.constant, *fusion_caveats(self.run))
-        return tuple(filter(None, (self.marks.sentence, *own)))
+        return tuple(filter(None, (self.label_marks.sentence, *own)))
 
     def tables(self) -> tuple[Table, ...]:
         """Return the score, and the other scores if they were computed."""

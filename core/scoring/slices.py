@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -49,8 +49,7 @@ class SlicesResult:
     overall: float | None = None
     control: float | None = None
     run: str = hidden(default="")
-    marks: LabelMarks = hidden(default=UNMARKED)
-    json_properties = ("label_marks",)
+    label_marks: LabelMarks = UNMARKED
 
     @classmethod
     def of(
@@ -61,11 +60,6 @@ class SlicesResult:
         overall, control = (None if each is None else each.whole.parts[metric].value for each in (score, counts))
         macro = macro_means(rows, by)
         return cls(by, rows.scored, tuple(slices), macro, metric, overall, control, rows.run.name, rows.marks)
-
-    @property
-    def label_marks(self) -> dict[str, Any]:
-        """How far the labels can be trusted."""
-        return self.marks.record()
 
     @property
     def title(self) -> str:
@@ -97,7 +91,7 @@ class SlicesResult:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What is known of the labels."""
-        return (self.marks.sentence,) if self.marks.sentence else ()
+        return (self.label_marks.sentence,) if self.label_marks.sentence else ()
 
     @property
     def in_order(self) -> list[Slice]:

@@ -42,6 +42,7 @@ class Equivalence:
     low: float
     high: float
     smallest_margin: float
+    json_properties = ("equal",)
 
     @property
     def equal(self) -> bool:
@@ -73,7 +74,8 @@ class Comparison(Metrics[Difference]):
     def json_value(self) -> dict[str, object]:
         """The numbers of rows and the changes, as every command prints them."""
         changes = {f"delta_{name.lower()}": part.change for name, part in self.parts.items()}
-        return {"n": self.n, "n_labelled": self.n_labelled, "n_de": self.n_de, **changes}
+        counts = {"n": self.n, "n_labelled": self.n_labelled, "n_de": self.n_de}
+        return {**counts, **changes, "p_gt_0": self.mean.p_gt_0, "detectable": self.mean.detectable}
 
 
 def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None) -> Comparison:

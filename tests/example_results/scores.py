@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.base.result import Result
+from core.scoring.calibration_result import CalibrationResult
 from core.scoring.controls import control_run
 from core.scoring.knn_result import KnnResult, NeighboursResult
 from core.scoring.other_scores import other_scores_of_run
@@ -47,6 +48,8 @@ def examples() -> Sequence[Result]:
         replace(KnnResult.of(numbers(LOO), "a kNN", 0.5, MARKS), run="saved", remarks=("A remark.",)),
         neighbours(30),
         controls,
+        CalibrationResult.of(run, "P(DE)", recalibrated=True),
+        CalibrationResult.of(rows("unlabelled", 0.1, labelled=False), "P(up | DE)"),
         replace(controls, axis="de"),
         replace(control_run(by_gene, SPLITS, n=3), axis="dir"),
     )

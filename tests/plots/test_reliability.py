@@ -7,6 +7,7 @@ import re
 import pytest
 
 from core.plots import reliability
+from core.scoring.calibration_result import bins, summary
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
 
@@ -17,7 +18,7 @@ def found(positive: list[int], probability: list[float], bins: int = 2) -> Relia
 
 
 FOUND = found([1, 0, 1, 1], [0.2, 0.3, 0.9, 0.9])
-TABLE = reliability.table(FOUND)
+TABLE = bins(FOUND)
 
 
 def test_table_by_hand() -> None:
@@ -27,7 +28,7 @@ def test_table_by_hand() -> None:
     # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875. The residuals .8 and -.3
     # have a standard error of .55, so that noise of this size around .25 has a mean of .484; the second bin has none:
     # (2 · (.5 - .484) + 2 · .1) / 4 = .058
-    assert re.findall(r"\d\.\d{3}", reliability.summary(FOUND)) == ["0.175", "0.058", "0.188"]
+    assert re.findall(r"\d\.\d{3}", summary(FOUND)) == ["0.175", "0.058", "0.188"]
 
 
 def test_figure_shows_the_curve_the_bands_and_the_perfect_line() -> None:

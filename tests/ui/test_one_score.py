@@ -122,8 +122,8 @@ def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Works
     table = next(each.value for each in several.dataframe if "Holm" in each.value)
     assert table["a"].tolist() == [LABELLED, KNN]
     both = core_json(fused_demo.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
-    assert table["p"].tolist() == pytest.approx([each["p"] for each in both])
-    assert table["Holm"].tolist() == pytest.approx([each["p_holm"] for each in both])
+    assert table["p"].astype(float).tolist() == pytest.approx([each["p"] for each in both], abs=1e-4)
+    assert table["Holm"].astype(float).tolist() == pytest.approx([each["p_holm"] for each in both], abs=1e-4)
 
 
 def tables_with(app: AppTest, *columns: str) -> list[pd.DataFrame]:

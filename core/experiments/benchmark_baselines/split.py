@@ -52,7 +52,7 @@ class SplitBaselines:
     @property
     def label_marks(self) -> dict[str, Any]:
         """How far the labels can be trusted."""
-        return self.marks.record()
+        return self.marks.json_value
 
     @property
     def title(self) -> str:

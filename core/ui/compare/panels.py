@@ -12,7 +12,6 @@ from core.actions.comparison_log import look_at
 from core.report.figures import rank_scatter
 from core.scoring import terms
 from core.scoring.compare_runs import PairedRuns, RunComparison, SeveralComparisons
-from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
@@ -79,7 +78,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
 def show_verdict(result: RunComparison) -> None:
     """Show the conclusion: first the verdict in bold, then what a reader needs to judge it."""
     st.markdown(f"**{as_text(result.sentence)}**")
-    rest = " ".join(caveat for caveat in result.caveats if caveat != result.pair.a.marks.sentence)
+    rest = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
     if rest:
         st.text(rest, help=terms.explain(f"{result.sentence} {rest}"))
 
@@ -95,22 +94,10 @@ def compare_with(context: PageContext, run: Run, choice: Choice) -> list[RunComp
 def show_several(results: Sequence[RunComparison]) -> None:
     """Show the differences from several runs in one table, with p-values corrected for their number."""
     several = SeveralComparisons.of(results)
-    [table] = several.tables()
-    number, n = st.column_config.NumberColumn, len(results)
-    tables.show_table(
-        pd.DataFrame(
-            {name: interval_text(cell, signed=True) if name in table.changes else cell for name, cell in row.items()}
-            for row in table.rows
-        ),
-        "against others",
-        {
-            "labelled rows": number(format="localized"),
-            "p": number(format="%.3f", help=f"Two-sided, of the change of the mean, {TWO_WAY}."),
-            "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {n} is as rare as 5%."),
-            "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that at most about 5% of the claims are false."),
-        },
+    tables.show_table(pd.DataFrame(several.tables()[0].texts()), "against others")
+    st.caption(
+        f"{several.scope}: Holm, so that one false claim is as rare as 5%; Benjamini–Hochberg, so that at most about 5% are"
     )
-    st.caption(several.scope)
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:

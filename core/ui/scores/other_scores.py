@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.report.figures import macro_scores, reliability
+from core.report.figures import macro_scores
+from core.report.results import captioned
+from core.scoring.calibration_result import NUMBERS, RANKS, CalibrationResult
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
@@ -50,7 +52,7 @@ def show_top(run: Run, rows: RunRows) -> None:
 def show_calibration(run: Run, rows: RunRows) -> None:
     """Show how often rows of each predicted probability have an effect, or go up. AUROC does not depend on it."""
     if run.has_rank_scores:
-        st.markdown(reliability.RANKS)
+        st.markdown(RANKS)
         return
     left, right = st.columns([0.62, 0.38])
     left.caption(
@@ -62,6 +64,7 @@ def show_calibration(run: Run, rows: RunRows) -> None:
         **bind("recalibrate"),
         help="A logistic curve, fitted on four fifths of the perturbations and applied to the rest. It uses the labels.",
     )
-    for column, name in zip(st.columns(2, gap="medium"), reliability.NUMBERS, strict=True):
+    for column, name in zip(st.columns(2, gap="medium"), NUMBERS, strict=True):
         with column:
-            show_captioned(reliability.of_run(rows, name, recalibrated=recalibrated), f"reliability-{name}")
+            result = CalibrationResult.of(rows, name, recalibrated=recalibrated)
+            show_captioned(captioned(result, run.name), f"reliability-{name}")

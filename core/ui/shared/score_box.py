@@ -32,7 +32,7 @@ def show_run_score(result: ScoreResult) -> None:
         show_score(result.score.whole)
     else:
         _show_headline(result.score)
-    caveats = " ".join(caveat for caveat in result.caveats if caveat != result.marks.sentence)
+    caveats = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
     st.caption(as_text(caveats), help=terms.explain(caveats))
     for other in loaders.all_runs() if result.same_predictions else []:
         if other.dataset == result.run.dataset and other.name in result.same_predictions:
