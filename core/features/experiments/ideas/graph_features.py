@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.sparse import csr_array
 
 from core.base.result import Table
@@ -18,12 +17,13 @@ from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
 from core.fields.record import setting
 from core.stats.arrays import Floats
+from core.stats.ranks import midranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.texts import estimate_text
 
 LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
 SIGNED = "kd_up_score"  # ranks DIR, the others DE
-_OTHER_GRAPH = "A file from another graph ranks other rows first, even if both have similar scores (see the correlations)."
+_REMARK = "Rows outside the graph score 0 and tie. A file from another graph ranks other rows first, even with a similar score."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ def walk_features(
         effect += damping**edges * _entries(signed_walks, *at)
     degree = np.bincount(source, minlength=n)
     return {
-        "pert_in_net": np.array([symbol in nodes for symbol in pert], dtype=np.float64),
+        "pert_in_net": (at[0] >= 0).astype(np.float64),
         "gene_in_net": (at[1] >= 0).astype(np.float64),
         "reachable": np.isfinite(distance).astype(np.float64),
         "recip_dist": 1 / distance,
         "connectivity": total,
         SIGNED: -effect,
-        "pert_outdeg": np.array([degree[nodes[symbol]] if symbol in nodes else 0 for symbol in pert], dtype=np.float64),
+        "pert_outdeg": np.append(degree, 0.0)[[nodes.get(symbol, -1) for symbol in pert]],
     }
 
 
@@ -107,8 +107,8 @@ def _judge(material: Material, chosen: Settings) -> Judged:
     return Judged(
         Trial(material.labels, rows, (None,), "all rows"),
         arms,
-        ("Rows outside the graph score 0 and tie.", *([_OTHER_GRAPH] if correlations else [])),
-        details=(Table("Rows in the graph", (inside,)), *([Table("Files", tuple(correlations))] if correlations else [])),
+        (_REMARK,),
+        details=(Table("Rows in the graph", (inside,)), Table("Files", tuple(correlations))),
         sentence=partial(_describe, share, chosen.cut_off),
         has_base=False,
     )
@@ -126,8 +126,7 @@ def _correlation(own: Floats, scores: Scores) -> dict[str, float]:
     """Return the number of shared rows, and Spearman's correlation of our feature and a file's column on them."""
     other = np.where(np.isnan(scores.p_de), scores.p_up, scores.p_de)
     both = ~np.isnan(other)
-    ranks = pd.DataFrame({"own": own[both], "other": other[both]}).rank()
-    return {"n": int(both.sum()), "spearman": float(ranks["own"].corr(ranks["other"]))}
+    return {"n": int(both.sum()), "spearman": float(np.corrcoef(midranks(own[both]), midranks(other[both]))[0, 1])}
 
 
 def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:
