@@ -126,7 +126,9 @@ def _correlation(own: Floats, scores: Scores) -> dict[str, float]:
     """Return the number of shared rows, and Spearman's correlation of our feature and a file's column on them."""
     other = np.where(np.isnan(scores.p_de), scores.p_up, scores.p_de)
     both = ~np.isnan(other)
-    return {"n": int(both.sum()), "spearman": float(np.corrcoef(midranks(own[both]), midranks(other[both]))[0, 1])}
+    with np.errstate(invalid="ignore"):  # of a constant column there is none
+        spearman = np.corrcoef(midranks(own[both]), midranks(other[both]))[0, 1]
+    return {"n": int(both.sum()), "spearman": float(spearman)}
 
 
 def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:
