@@ -90,6 +90,18 @@ class Rubric:
         if self.pattern:
             check_pattern(self.pattern, f"rubric {self.name}")
 
+    json_properties = ("judge", "built_in")
+
+    @property
+    def judge(self) -> Literal["rule", "model"]:
+        """What answers the question."""
+        return "rule" if self.is_answered_by_rule else "model"
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the rubric comes with PerturbDesk."""
+        return bool(self.rule)
+
     @property
     def is_answered_by_rule(self) -> bool:
         """Whether a rule or a pattern answers the question."""

@@ -11,6 +11,7 @@ import typer
 from core.actions import rubrics
 from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
+from core.base.result import plain
 from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
 from core.cli.label import label
@@ -49,9 +50,9 @@ Answer = Annotated[str | None, typer.Option(help="The answer that counts; by def
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
-    records = [_record(rubric) for rubric in rubrics.list_all(context.obj)]
-    lines = [f"{each['name']:20} {each['unit']:8} {each['judge']:6} {each['question']}" for each in records]
-    show({"rubrics": records}, as_json, "\n".join(lines))
+    known = rubrics.list_all(context.obj)
+    lines = [f"{each.name:20} {each.unit:8} {each.judge:6} {each.question}" for each in known]
+    show({"rubrics": plain(known)}, as_json, "\n".join(lines))
 
 
 @app.command()
@@ -61,16 +62,8 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
-    record = _record(rubrics.add_file(context.obj, file))
-    show(record, as_json, f"{record['name']}: {record['question']} ({' / '.join(record['answers'])}; judge: {record['judge']})")
-
-
-def _record(rubric: Rubric) -> dict[str, Any]:
-    return {
-        **{"name": rubric.name, "question": rubric.question, "judge": Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL},
-        **{"unit": rubric.unit, "answers": rubric.answers, "roles": rubric.roles, "stages": rubric.stages},
-        **{"built_in": bool(rubric.rule), "pattern": rubric.pattern},
-    }
+    rubric = rubrics.add_file(context.obj, file)
+    show(plain(rubric), as_json, f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})")
 
 
 @app.command("run")

@@ -6,7 +6,7 @@ The judge's answers are used without correction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,8 @@ from core.base.result import Figure, Table, hidden
 from core.errors import InputError
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import scored_text
-from core.stats.arrays import Bools, Floats
-from core.stats.group_contributions import GroupDifference, contribution_difference, mean_difference
+from core.stats.arrays import Floats
+from core.stats.group_contributions import contribution_difference, mean_difference
 from core.stats.intervals import Interval
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
@@ -45,9 +45,14 @@ class ArgumentWorth:
     no: Group
     unread: int
     delta: Mapping[str, Interval]
-    p: Mapping[str, float]
     p_holm: Mapping[str, float]
     unit: str = hidden()
+    json_properties = ("p",)
+
+    @property
+    def p(self) -> dict[str, float]:
+        """The two-sided p of each difference."""
+        return {key: p_value(change) for key, change in self.delta.items()}
 
     @property
     def counts(self) -> str:
@@ -166,37 +171,24 @@ def rubric_worth(
         )
     hit: Floats = np.full(len(outcomes), np.nan)
     hit[outcomes.eq("hit")], hit[outcomes.eq("miss")] = 1.0, 0.0
-    groups = []
-    for rubric, answers in readings:
-        answered = rows.frame["pair_id"].map(rows_with_answer(answers, rubric.answer_or_first(answer)))
-        groups.append((answered.eq(True).to_numpy(), answered.eq(False).to_numpy()))
-    measured = [_measure(rows, hit, yes, no) for yes, no in groups]
-    p = [p_value(each.change.shown) for measures in measured for each in measures.values()]
-    tested = iter(zip(p, map(float, holm(p)), strict=True))
-    worth = []
-    for (rubric, _), (yes, no), measures in zip(readings, groups, measured, strict=True):
-        own = {key: next(tested) for key in measures}
-        worth.append(
-            ArgumentWorth(
-                rubric.name,
-                rubric.answer_or_first(answer),
-                {"n": int(yes.sum()), **{key: each.yes.shown for key, each in measures.items()}},
-                {"n": int(no.sum()), **{key: each.no.shown for key, each in measures.items()}},
-                int((~yes & ~no).sum()),
-                {key: each.change.shown for key, each in measures.items()},
-                {key: p for key, (p, _) in own.items()},
-                {key: p_holm for key, (_, p_holm) in own.items()},
-                rubric.unit,
-            )
-        )
+    compared = [_compare(rows, hit, rubric, answers, rubric.answer_or_first(answer)) for rubric, answers in readings]
+    adjusted = iter(holm([p for each in compared for p in each.p.values()]))
+    worth = tuple(replace(each, p_holm={key: float(next(adjusted)) for key in each.delta}) for each in compared)
     only = [(each.yes, each.no, each.delta, each.p_holm) for each in worth] if len(worth) == 1 else [()]
-    return RubricWorth(rows.run.name, rows.scored, tuple(worth), *only[0])
+    return RubricWorth(rows.run.name, rows.scored, worth, *only[0])
 
 
-def _measure(rows: RunRows, hit: Floats, yes: Bools, no: Bools) -> dict[str, GroupDifference]:
+def _compare(rows: RunRows, hit: Floats, rubric: Rubric, readings: pd.DataFrame, answer: str) -> ArgumentWorth:
+    answered = rows.frame["pair_id"].map(rows_with_answer(readings, answer))
+    yes, no = answered.eq(True).to_numpy(), answered.eq(False).to_numpy()
+    groups = (yes, no, rows.pert, rows.gene)
     de, direction = rows.arrays.tasks()
-    return {
-        "hit_rate": mean_difference(hit, yes, no, rows.pert, rows.gene),
-        "de": contribution_difference(de, rows.cells, yes, no, rows.pert, rows.gene),
-        "dir": contribution_difference(direction, rows.cells, yes, no, rows.pert, rows.gene),
+    measures = {
+        "hit_rate": mean_difference(hit, *groups),
+        "de": contribution_difference(de, rows.cells, *groups),
+        "dir": contribution_difference(direction, rows.cells, *groups),
     }
+    of_yes: Group = {"n": int(yes.sum()), **{key: each.yes.shown for key, each in measures.items()}}
+    of_no: Group = {"n": int(no.sum()), **{key: each.no.shown for key, each in measures.items()}}
+    delta = {key: each.change.shown for key, each in measures.items()}
+    return ArgumentWorth(rubric.name, answer, of_yes, of_no, int((~yes & ~no).sum()), delta, {}, rubric.unit)
