@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence, Set
 
 import numpy as np
+import pandas as pd
 
 from core.actions import readings
 from core.actions.workspace import Workspace
@@ -38,15 +39,14 @@ def draw_sample(workspace: Workspace, rubric: Rubric, run: str, size: int, desig
             )
     if texts.empty:
         raise InputError(f"sample for {rubric.name}: {found.name} has no text that it asks about, expected a run with briefs")
-    strata, reading = [""] * len(texts), ""
+    strata, reading = pd.Series("", texts.index), ""
     if design == "stratified":
         answers, reading = readings.answers(workspace, rubric, found.id, "model")
-        by_text = texts[["pair_id", "seq"]].merge(answers[["pair_id", "seq", "answer"]], "left", ["pair_id", "seq"])
-        strata = by_text["answer"].fillna("").tolist()
-    drawn = text_sampling.draw(strata, size, np.random.default_rng(seed))
-    chosen = texts.iloc[drawn.places]
-    keys = zip(chosen["pair_id"], chosen["seq"], chosen["role"], drawn.probabilities, strict=True)
-    sampled = tuple(SampledText(str(pair_id), int(seq), str(role), float(p)) for pair_id, seq, role, p in keys)
+        keys = ["pair_id", "seq"]
+        strata = texts[keys].merge(answers[[*keys, "answer"]], "left", keys)["answer"].fillna("")
+    drawn = text_sampling.draw(strata.tolist(), size, np.random.default_rng(seed))
+    chosen = texts.iloc[drawn.places][["pair_id", "seq", "role"]].astype({"seq": object})
+    sampled = tuple(map(SampledText, *(chosen[name] for name in chosen), drawn.probabilities.tolist()))
     what = (rubric.name, rubric.sha256, found.id, design, reading, seed)
     identity = sha256_of(json.dumps([*what, [(text.pair_id, text.seq) for text in sampled]]))[:12]
     sample = Sample(identity, *what, workspace.settings.author, sampled)

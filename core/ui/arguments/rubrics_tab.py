@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -74,13 +73,13 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         links.to_rows(run, "See their rows", brief=filters.brief_choice(*finding))
     shown = chosen.head(LISTED)
     row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
-    texts = {"passage": shown["passage"], "text": shown["content"].str.slice(0, EXCERPT)}
-    table = pd.DataFrame({"row": row_links, "role": shown["role"], "p": shown["p"], **texts})
-    columns: dict[str, Any] = {
+    table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT)).dropna(axis=1, how="all")
+    table = table.loc[:, table.ne("").any()]
+    table.insert(0, "row", row_links)
+    columns = {
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
-        "role": None if (shown["role"] == "").all() else "role",
-        "p": None if shown["p"].isna().all() else st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
-        "passage": None if shown["passage"].eq("").all() else st.column_config.TextColumn("deciding passage", width="large"),
+        "p": st.column_config.NumberColumn(f"P({answer})", format="%.2f"),
+        "passage": st.column_config.TextColumn("deciding passage", width="large"),
     }
     tables.show_table(table, "rubric-texts", columns, height=360)
     if len(chosen) > len(shown):
