@@ -73,8 +73,8 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         links.to_rows(run, "See their rows", brief=filters.brief_choice(*finding))
     shown = chosen.head(LISTED)
     row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
-    table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT)).dropna(axis=1, how="all")
-    table = table.loc[:, table.ne("").any()]
+    table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT))
+    table = table[[name for name in table if (table[name].notna() & table[name].ne("")).any()]]
     table.insert(0, "row", row_links)
     columns = {
         "row": st.column_config.LinkColumn("row", display_text=r"row=([^&]+)"),
