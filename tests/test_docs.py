@@ -32,11 +32,11 @@ PLACEHOLDER = re.compile("[A-Z]{4,}|…")  # core/methods/NAME.py
 GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
 EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
-    "page(": '            page("search"',
+    "page(": '        page("search"',
     '"count-symbols"': '        "search": Command(',
     "from core.datasets.signed_pairs": "from core.datasets.submissions import",
     "(is_signed": "    (is_external_score,",
-    "from core.engine import shared_settings": "from core.engine.shared_settings import",
+    "from core.engine import shared_settings": "from core.engine.request import RunRequest",
     "timeout_s: float": "    endpoint: str | None = one_server()",
     "timeout_s=": "        concurrency=settings.concurrency,",
 }
