@@ -242,7 +242,7 @@ def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     said = (experiment.question, f"{arm.name} against {experiment.base.name}: {what}")
     if hypothesis is not None:
         said = hypothesis.claim, hypothesis.prediction
-    else:
+    elif len(experiment.arms) > 1 or not name.endswith(arm.name):
         name = f"{name}: {arm.name}"
     rule = DecisionRule(experiment.metric, "other", smallest_effect=experiment.smallest_effect)
     return replace(

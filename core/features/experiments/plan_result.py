@@ -10,6 +10,7 @@ from core.base.result import Figure, Table
 from core.engine.request import money_text
 from core.features.experiments.engine import ExperimentPlan
 from core.features.experiments.power import PowerOfRows, power_of_rows
+from core.store import datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,21 @@ class PlanResult:
     def tables(self) -> tuple[Table, ...]:
         """Return the arms, and what the rows can show of each."""
         rows = [{"arm": arm.name, "change": arm.change or None, "runs": arm.runs, "done": arm.done} for arm in self.arms]
-        left: dict[str, Any] = {"runs": self.runs, "left": self.left, "calls": self.calls}
-        for name in ("prompt_tokens", "completion_tokens", "seconds", "money"):
-            left[name.replace("_", " ")] = getattr(self, name)
-        tables = (Table("Arms of the plan", tuple(rows)), Table("Cost of what is left", (left,)))
-        return tables + (self.power.tables() if self.power else ())
+        tables = [Table("Arms of the plan", tuple(rows))]
+        if self.calls:
+            tables.append(Table("Cost of what is left", (self._cost_row(),)))
+        return (*tables, *(self.power.tables() if self.power else ()))
 
     def figure(self) -> Figure | None:
         """Return None: a plan is a table."""
         return None
+
+    def _cost_row(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"runs": self.runs, "left": self.left, "calls": self.calls}
+        for name in ("prompt_tokens", "completion_tokens", "seconds"):
+            value = getattr(self, name)
+            row[name.replace("_", " ")] = None if value is None else round(value)
+        return {**row, "money": self.money}
 
     def _cost(self) -> str:
         if not self.left:
@@ -96,11 +103,12 @@ def describe_plan(workspace: Workspace, planned: ExperimentPlan) -> PlanResult:
     arms = (experiment.base, *experiment.arms)
     with workspace.store.read() as db:
         power = power_of_rows(db, experiment, done)
+        dataset = datasets.find(db, experiment.dataset).name
     return PlanResult(
         saved.kind,
         saved.name,
         experiment.question,
-        experiment.dataset,
+        dataset,
         len(experiment.rows),
         tuple(PlannedArm(arm.name, arm.change, len(saved.runs[arm.name]), len(done[arm.name])) for arm in arms),
         len(planned.runs),
