@@ -69,14 +69,9 @@ def findings_of_row(
     newest = next((each for each in readings if runs.find(db, each).spec["options"].get("schema") == kind.schema.text), None)
     if newest is not None:
         found["model"] = by_model(db, kind, newest, knowledge, pair)[1]
-    listed = {
-        (finding["seq"], *(finding[name] for name in kind.schema.key)): (finding, [*found])
-        for frame in reversed(found.values())
-        for finding in frame.to_dict("records")
-        if not finding["is_answer"] or finding["pack"]
-    }
-    keys = {by: set(frame[["seq", *kind.schema.key]].itertuples(index=False, name=None)) for by, frame in found.items()}
-    return [
-        {**kind.row(finding), "listed by": ", ".join(by for by in found if key in keys[by])}
-        for key, (finding, _) in listed.items()
-    ]
+    key = ["seq", *kind.schema.key]
+    listed = pd.concat([frame.assign(by=by) for by, frame in found.items()]) if found else pd.DataFrame(columns=["by", *key])
+    by = listed.groupby(key, sort=False)["by"].agg(", ".join).to_dict()
+    once = listed.drop_duplicates(key, keep="last").to_dict("records")
+    told = [finding for finding in once if not finding["is_answer"] or finding["pack"]]
+    return [{**kind.row(finding), "listed by": by[tuple(finding[name] for name in key)]} for finding in told]
