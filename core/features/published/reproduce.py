@@ -17,8 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from core import embeddings
-from core.actions.spaces import BUILDERS, MINILM
+from core.actions.spaces import BUILDERS
 from core.actions.workspace import Workspace
 from core.audit.debate_audit import audit_debate
 from core.audit.shared_symbols import SymbolTables, compare_splits
@@ -33,7 +32,7 @@ from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts, tasks
 from core.stats.within_axis import score_within
-from core.store import Cursor, Store, findings, imports, pairs, predictions, spaces
+from core.store import Cursor, findings, imports, pairs, predictions, spaces
 from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
@@ -42,20 +41,8 @@ from core.transfer.row_index import RowIndex
 LIST = tomllib.loads(Path(__file__).with_name("expectations.toml").read_text("utf-8"))
 _LOO, _AXES = EvaluationProtocol("loo"), ("de", "dir")
 _PARTS = ("prediction_up", "prediction_down")
-_KINDS = {"text": "text", "minilm": "sentences", "string": "network", "lps": "response"}  # of a space
-_PACKS = {"text": "gene_desc", "minilm": "gene_desc", "string": "string_edges", "lps": "hagai_lps_prior"}
-_SVD = "the randomized SVD behind this space depends on the order of the texts and on the library's version"
-_ENCODER = "the numbers of a space depend on the build of its sentence encoder"
-# Kind of a space → its published settings.
-_OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "text": {"columns": 200, "seed": 0},
-    "network": {"columns": 128, "seed": 0},
-    "sentences": {"model": MINILM},
-}
-_SPACE_NOTES = {"minilm": _ENCODER, "text": _SVD, "string": _SVD}
 Wanted = Mapping[str, Any]
 Computed = float | tuple[float, str]  # ours, or with a note
-BuildSpace = Callable[[str, str, str], embeddings.Space]  # of a kind, from the pack with a name and hash
 
 
 class NotHere(Exception):
@@ -83,10 +70,9 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Files:
-    """The published files that a workspace has. cuts: of the folds, in a mean over them."""
+    """The published files of a workspace. cuts: of the folds, in a mean over them."""
 
-    store: Store
-    build_space: BuildSpace
+    workspace: Workspace
     cuts: int = 4
     made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -129,7 +115,7 @@ def find(files: Files, key: str) -> tuple[str, str]:
     Raise NotHere if no file with this content was imported.
     """
     listed = LIST["sources"][key]
-    with files.store.read() as db:
+    with files.workspace.store.read() as db:
         if listed["kind"] == "pack":
             here: dict[str | None, str | None] = {pack.sha256: pack.name for pack in spaces.list_packs(db)}
         else:
@@ -144,7 +130,7 @@ def find(files: Files, key: str) -> tuple[str, str]:
 @once
 def load(files: Files, key: str, read: Callable[[Cursor, str], Any]) -> Any:
     """Return what `read` reads of a file's dataset or run."""
-    with files.store.read() as db:
+    with files.workspace.store.read() as db:
         return read(db, find(files, key)[0])
 
 
@@ -160,7 +146,10 @@ def _index(files: Files) -> RowIndex:
 @once
 def _space(files: Files, name: str) -> similarity.Space:
     """Return a space over the challenge's symbols. Raise MissingPackage without its encoder."""
-    space = files.build_space(_KINDS[name], *find(files, _PACKS[name]))
+    listed = LIST["spaces"][name]
+    pack, sha256 = find(files, listed["pack"])
+    spec = {"pack": pack, "pack_sha256": sha256, **listed["options"]}
+    space = BUILDERS[listed["kind"]](files.workspace, spec, listed["kind"])
     return similarity.space_over(space, _index(files).symbols)
 
 
@@ -227,7 +216,7 @@ def pool_fusion(files: Files, wanted: Wanted) -> Computed:
         priors = _pool_priors(files, space, centre, _LOO)
         known = priors.covered
         score = point_score(labels[known], scores_from_probabilities(priors.de[known], priors.up[known]))
-    return getattr(score, wanted["axis"]), _SPACE_NOTES[space]
+    return getattr(score, wanted["axis"]), LIST["spaces"][space]["note"]
 
 
 def pool_cells(files: Files, wanted: Wanted) -> Computed:
@@ -254,7 +243,7 @@ def knn_table(files: Files, wanted: Wanted) -> Computed:
     if wanted["column"] == "folds":
         return _mean_of_cuts(found.values[:, _AXES.index(wanted["axis"])])
     value = found.coverage if wanted["column"] == "coverage" else getattr(found.covered, wanted["axis"]).value
-    return value, _SPACE_NOTES.get(wanted["space"], "")
+    return value, LIST["spaces"][wanted["space"]]["note"]
 
 
 @once
@@ -439,11 +428,7 @@ def reproduce_numbers(
     begin: called with the name of each. cuts: of the folds; the published means are of four.
     """
 
-    def build_space(kind: str, pack: str, sha256: str) -> embeddings.Space:
-        spec = {"pack": pack, "pack_sha256": sha256, **_OPTIONS.get(kind, {})}
-        return BUILDERS[kind](workspace, spec, kind)
-
-    files, results = Files(workspace.store, build_space, cuts), []
+    files, results = Files(workspace, cuts), []
     for number in choose_numbers(only):
         begin(number.name)
         results.append(reproduce(number, files))
