@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,7 +56,11 @@ def complete(workspace: Workspace, experiment: Experiment, made: Runs, result: E
         askings = [loader.rows_of(run) for run in made[experiment.base.name].values()]
     common = set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in askings))
     lined = [take_ids(rows, [pair_id for pair_id in experiment.rows if pair_id in common]) for rows in askings]
-    variances = {name: answer_variance(lined, column) for name, column in ANSWERS.items()}
+    return with_spread(result, {name: answer_variance(lined, column) for name, column in ANSWERS.items()})
+
+
+def with_spread(result: ExperimentResult, variances: Mapping[str, AnswerVariance | None]) -> ExperimentResult:
+    """Return a result with the standard deviations of answers. variances: by answer, None with too few."""
     sources = {
         name: {"asking again": _root(one.within_rows), "between rows": _root(one.between_rows)}
         for name, one in variances.items()
