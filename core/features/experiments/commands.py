@@ -62,7 +62,7 @@ Target = Annotated[
 OfRun = Annotated[
     str,
     typer.Argument(
-        metavar="[RUN]",
+        metavar="RUN",
         help="The run that is asked again, by name or id.",
         autocompletion=names.complete_run,
     ),
@@ -82,7 +82,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
             "title": kind.title,
             "question": kind.question,
             "settings": {option.name: option.help for option in options_of(kind.settings)},
-            "missing": kind.missing(context.obj, None),
+            "missing": _missing_of(context.obj, kind),
         }
         for kind in kinds().values()
     ]
@@ -102,6 +102,13 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     lines = [line for record in kind_records for line in _kind_lines(record)]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, as_json, text)
+
+
+def _missing_of(workspace: Workspace, kind: ExperimentKind) -> list[str]:
+    try:
+        return kind.missing(workspace, None)
+    except InputError as error:  # there is no dataset yet
+        return [str(error)]
 
 
 def _kind_lines(record: dict[str, Any]) -> list[str]:
