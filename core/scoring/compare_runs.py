@@ -381,8 +381,12 @@ class SeveralComparisons:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Those of every comparison."""
-        return tuple(dict.fromkeys(caveat for each in self.comparisons for caveat in each.comparison.caveats))
+        """Those of every comparison, and which comparison each limit is of."""
+        caveats = []
+        for each in self.comparisons:
+            own, about = each.comparison.remarks, f"{each.b} against {each.a}: "
+            caveats += [f"{about}{text}" if text in own else text for text in each.comparison.caveats]
+        return tuple(dict.fromkeys(caveats))
 
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each comparison."""

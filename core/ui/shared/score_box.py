@@ -47,43 +47,36 @@ def show_marks(marks: LabelMarks) -> None:
 
 def show_score(score: ScoreIntervals, key: str = "score") -> None:
     """Show DE, DIR and their mean side by side; `key` as in `show_numbers`."""
-    parts = (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled))
+    counted = {"DE": score.n_labelled, "DIR": score.dir.n, "mean": score.n_labelled}
     numbers = [
-        Number(
-            name,
-            number_text(part.value),
-            f"{terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}",
-            f"{limits_text(part.shown)} {axes_text(part.shown)}  \n{limits_text(part.row)} by rows alone  \n"
-            f"{rows_behind(name, n)}, chance 0.5",
-        )
-        for name, part, n in parts
+        _number(name, part.shown, f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])}, chance 0.5")
+        for name, part in score.parts.items()
     ]
     show_numbers(key, numbers, 3)
+
+
+def _number(name: str, shown: Interval, more: str, help_text: str = "") -> Number:
+    explained = f"{help_text or terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}"
+    return Number(name, number_text(shown.estimate), explained, f"{limits_text(shown)} {axes_text(shown)}  \n{more}")
 
 
 def _show_headline(found: RunScore) -> None:
     """Show the headline of a dataset that is judged by genes: the mean of DE and DIR, and each with its pooled score."""
     headline, whole = found.headline, found.whole
-    genes = headline.genes or (0, 0)
-    parts = [
-        (name, value, pooled, n)
-        for name, value, pooled, n in (("DE", headline.de, whole.de, genes[0]), ("DIR", headline.dir, whole.dir, genes[1]))
-        if value.estimate == value.estimate
-    ]
+    parts = zip(("DE", "DIR"), (headline.de, headline.dir), (whole.de, whole.dir), headline.genes or (0, 0), strict=True)
     numbers = [
-        Number(
+        _number(
             f"{name} by gene",
-            number_text(value.estimate),
+            value,
+            f"{n:,} genes with both classes, chance 0.5  \npooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
             f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
-            f"{limits_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
-            f"pooled {shown_text(pooled.shown)}, {rows_behind(name, pooled.n)}",
         )
         for name, value, pooled, n in parts
+        if value.estimate == value.estimate
     ]
     if len(numbers) != 1:  # else the headline is that score
-        value = headline.value
-        spread = f"{limits_text(value)} {axes_text(value)}" if parts else "no labels of both classes"
-        numbers.insert(0, Number(headline.name, number_text(value.estimate), terms.HEADLINE_HELP, spread))
+        more = "" if numbers else "no labels of both classes"
+        numbers.insert(0, _number(headline.name, headline.value, more, terms.HEADLINE_HELP))
     show_numbers("score", numbers, 3)
 
 
