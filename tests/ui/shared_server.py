@@ -64,7 +64,7 @@ def fill(workspace: Workspace) -> Run:
         options = {"tools": "train_lookup,base_rates", "rounds": 0}
         asked = RunRequest("debate", None, options, "split=train;sample=6", "argued", "scripted", endpoint=url)
         run = launch.start(workspace, asked)
-    rubric = Rubric("names-a-program", "Does the text name a program?")
+    rubric = Rubric("names-a-program", "Does the text name a program?", unit="row")
     rubrics.add(workspace, rubric)
     labels.draw_sample(workspace, rubric, run.id, 4)
     runs.add_note(workspace, run.id, None, "worth a look")
