@@ -129,9 +129,8 @@ class LeakageAudit:
     @property
     def scope(self) -> str:
         """What was checked."""
-        counted = {"split": len(self.splits), "text": len(self.texts), "space": len(self.spaces), "run": len(self.runs)}
-        kinds = {"split": "pairs of splits", "text": "packs of texts", "space": "spaces", "run": "runs"}
-        return f"{self.dataset.name}: {', '.join(f'{n:,} {kinds[kind]}' for kind, n in counted.items())}"
+        counted = {"pairs of splits": self.splits, "packs of texts": self.texts, "spaces": self.spaces, "runs": self.runs}
+        return f"{self.dataset.name} · {' · '.join(f'{what}: {len(of):,}' for what, of in counted.items())}"
 
     @property
     def caveats(self) -> tuple[str, ...]:
