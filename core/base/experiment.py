@@ -102,10 +102,6 @@ class ExperimentKind(Protocol):
     complete: Callable[[Workspace, Experiment, Runs, Any], Any]
 
 
-def _as_it_is(_workspace: Workspace, _experiment: Experiment, _runs: Runs, result: Any) -> Any:
-    return result
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind as a value. missing: what a dataset (None: the workspace's own) lacks for it, in words. complete: adds what the kind

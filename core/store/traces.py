@@ -122,23 +122,6 @@ def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
     return dict(rows.fetchall())
 
 
-def verdicts_by_seed(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return the answers of judges by the seed of their debate.
-
-    Columns: pair_id, stage, seed, p (the mean over its verdicts that could be read); a debate of which none could be read is left
-    out.
-    """
-    return cursor.execute(
-        """SELECT pair_id, stage, CAST(json_extract(meta, '$.seed') AS BIGINT) AS seed,
-             avg(CAST(json_extract(meta, '$.p') AS DOUBLE)) AS p
-           FROM trace_event WHERE run = ? AND kind = 'verdict' AND json_type(meta, '$.seed') IN ('BIGINT', 'UBIGINT')
-             AND json_type(meta, '$.p') IN ('DOUBLE', 'BIGINT', 'UBIGINT')
-             AND NOT coalesce(CAST(json_extract(meta, '$.fallback') AS BOOLEAN), false)
-           GROUP BY ALL""",
-        [run],
-    ).df()
-
-
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Return every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
     return {row.prediction.pair_id: row for row in each_row(cursor, run)}
