@@ -26,12 +26,14 @@ from core.methods.base import (
     TextsOfRun,
     read_options,
 )
-from core.methods.judge_rubric import JudgeRubric, reading_options
+from core.methods.judge_rubric import reading_options
+from core.methods.schema import Field, Schema
 from core.types import Pair
 
 _PAIR = Pair("probe", "Stat1", "Irf1", None, "test")
 _PROMPT = "Does knockdown of Stat1 change Irf1? A) up B) down C) none. Reply with <answer>letter</answer>."
 _RUBRIC = Rubric("probe", "Does it argue?", ("yes", "no"))
+_SCHEMA = Schema(_RUBRIC, "points", "text", "You read a text.", "List its points.", (Field("point", "a sentence."),), ("point",))
 _TEXTS = tuple(RowText(seq, "de", role, "It argues.") for seq, role in enumerate(("EFFECT", "NULL", "JUDGE")))
 
 
@@ -64,7 +66,9 @@ async def find_requests(method: Method, options: Mapping[str, object]) -> list[R
     if not method.needs_model or not isinstance(method, RowMethod) or isinstance(method, DerivedMethod | AsksAgain):
         raise InputError(f"method {method.name}: has no calls of its own, expected one that asks a model row by row")
     if isinstance(method, ReadsTexts):
-        options = {**(reading_options(_RUBRIC, "probe") if isinstance(method, JudgeRubric) else {"run": "probe"}), **options}
+        own = reading_options(_RUBRIC, "probe", schema=_SCHEMA.text)
+        known = {option.name for option in method.options}
+        options = {**{name: value for name, value in own.items() if name in known}, **options}
     async with _Recorder() as client:
         try:
             await method.predict_row(_PAIR, _context(method, options, client))

@@ -54,7 +54,7 @@ def test_a_reading_is_checked_too_and_log_probabilities_that_it_needs_are_missed
     assert [json.loads(each)["top_logprobs"] for each in sent] == [20]
     assert "an answer without log-probabilities" in problem
     assert sent_by_check("judge_rubric", CallSettings(), answers="letters")[1] == ""
-    assert sent_by_check("clash", CallSettings())[1] == ""
+    assert sent_by_check("read_findings", CallSettings())[1] == ""
 
 
 def test_what_the_server_refuses_of_a_method_is_named_before_a_run() -> None:
