@@ -69,7 +69,7 @@ class CalibrationResult:
     def scope(self) -> str:
         """Which rows count."""
         rows = "" if self.reliability is None else rows_behind("DE" if self.number == NUMBERS[0] else "DIR", self.reliability.n)
-        return " · ".join(filter(None, (self.run.name, rows)))
+        return " · ".join(filter(None, (self.run.name, rows, "95% intervals of the observed shares")))
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from core.report.question import MOST_FIGURES
 from core.report.selection import ReportSelection, select
 from core.report.tables import table
 from core.scoring.sentences import interval_text
-from core.scoring.slices import ORDERS
+from core.scoring.slices import ORDERS, describe_slice
 from core.stats.intervals import Interval
 from core.store import traces
 from core.texts import number_text
@@ -115,13 +115,14 @@ def test_figures_hold_the_numbers_of_the_commands(little_demo: Workspace) -> Non
     drawn = baselines.table.set_index("name")["estimate"]
     assert drawn["count-only"] == pytest.approx(controls["count-only"]["de"], abs=1e-12)
     slices = {each["name"]: each for each in core_json(place, "score", LABELLED, "--by", "gene's rows")["slices"]}
-    found = KINDS["slices"].make(alone[LABELLED])[0].table.set_index("value")
-    assert list(found.index) == [name for name in ORDERS["gene's rows"] if name in slices]  # in their own order
+    found = KINDS["slices"].make(alone[LABELLED])[0].table.set_index("slice")
+    shown = {name: describe_slice("gene's rows", name) for name in ORDERS["gene's rows"] if name in slices}
+    assert list(found.index) == [*shown.values()]  # in their own order
     for name, part in slices.items():
-        assert found.loc[name, "n"] == part["n"]
+        assert found.loc[shown[name], "n"] == part["n"]
         if part["mean"]:
-            assert found.loc[name, "estimate"] == pytest.approx(part["mean"]["estimate"], abs=1e-12)
-            assert found.loc[name, "cost"] == pytest.approx(part["cost"], abs=1e-12)
+            assert found.loc[shown[name], "estimate"] == pytest.approx(part["mean"]["estimate"], abs=1e-12)
+            assert found.loc[shown[name], "cost"] == pytest.approx(part["cost"], abs=1e-12)
     means = KINDS["macro_scores"].make(alone[LABELLED])[0].table
     assert set(ladder.COLUMNS) < set(means.columns)
     assert means["score"].iloc[0] == pytest.approx(core_json(place, "score", LABELLED)["de"]["estimate"], abs=1e-12)
