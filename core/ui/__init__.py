@@ -1,4 +1,4 @@
-"""The parts of the pages, one folder per page; the only room of core that imports streamlit.
+"""The parts of the pages, one folder per page; beside it, only a feature's own page imports streamlit.
 
 shared/shell               what every page has in common: router, sidebar, errors explained in words
 shared/server_workspace    the workspace as the server itself has it open, which pages only read
@@ -16,7 +16,7 @@ shared/filters             the order of a list of rows, and its filters
 shared/server_health       what model servers can do, as of the last seconds
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
-overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, experiments/, targets/:
+overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, targets/:
 one page each, by its name in the address
 symbol/                    the pages of one perturbation and of one target gene
 sessions                   what reaches the sessions of a shared server, message by message
