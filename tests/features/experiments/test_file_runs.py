@@ -6,7 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -73,6 +73,7 @@ w_de = 0.25
 w_dir = 0.25
 several = true
 """
+ARGUED = RunRequest("debate", None, {"rounds": 0}, "split=train;sample=16,seed=0", "argued", "scripted")
 
 
 @dataclass
@@ -84,9 +85,14 @@ class Asked:
 
     def __call__(self, prompt: ScriptedPrompt) -> str:
         self.prompts[prompt.identity] += 1
-        if sum(self.prompts.values()) == self.stop_at:
+        if self.n == self.stop_at:
             os.kill(os.getpid(), signal.SIGTERM)
         return write_reply(prompt)
+
+    @property
+    def n(self) -> int:
+        """How many prompts were answered."""
+        return sum(self.prompts.values())
 
 
 def run_kind(workspace: Workspace, kind: str, **values: Any) -> SavedExperiment:
@@ -118,29 +124,38 @@ def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
 def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
     """A small debate over labelled rows, made here, and the server that answered."""
     with serving() as url:
-        request = RunRequest("debate", None, {"rounds": 0}, "split=train;sample=16,seed=0", "argued", "scripted", endpoint=url)
-        assert launch.start(screen, request).status == "done"
+        assert launch.start(screen, replace(ARGUED, endpoint=url)).status == "done"
         yield screen, url
 
 
-def test_a_killed_experiment_goes_on_and_asks_nothing_twice(screen: Workspace) -> None:
-    asked = Asked(stop_at=20)
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("file", {"text": ASKED}),
+        pytest.param("method", {"run": "argued", "options": {"rounds": "1"}}, marks=pytest.mark.soak),
+        pytest.param("dossier", {"run": "argued", "tools": ("gene_class", "base_rates")}, marks=pytest.mark.soak),
+    ],
+)
+def test_a_killed_experiment_goes_on_and_asks_nothing_twice(screen: Workspace, kind: str, values: Mapping[str, Any]) -> None:
+    asked = Asked()
     with serving(Script(answer=asked)) as url:
+        launch.start(screen, replace(ARGUED, endpoint=url))
+        n_before = asked.n
+        asked.stop_at = n_before + 20
         with pytest.raises(KeyboardInterrupt):
-            run_file(screen, ASKED, endpoint=url, concurrency=1)
-        first, asked.stop_at = sum(asked.prompts.values()), None
-        assert first < 24
-        saved = run_file(screen, ASKED, endpoint=url, concurrency=1)
-        assert {arm: [seed for _, seed, _ in made] for arm, made in saved.runs.items()} == {"judge alone": [0, 1], "briefs": [0]}
-        assert sum(asked.prompts.values()) - len(asked.prompts) <= 2  # what was under way as it was killed
-        n = sum(asked.prompts.values())
-        assert run_file(screen, ASKED, endpoint=url).runs == saved.runs
-        assert sum(asked.prompts.values()) == n
+            run_kind(screen, kind, **values, endpoint=url, concurrency=1)
+        assert asked.n < n_before + 24
+        asked.stop_at = None
+        saved = run_kind(screen, kind, **values, endpoint=url, concurrency=1)
+        assert [[seed for _, seed, _ in made] for made in saved.runs.values()] == [[0, 1], [0]]
+        assert asked.n - len(asked.prompts) <= 2  # what was under way as it was killed
+        n = asked.n
+        assert run_kind(screen, kind, **values, endpoint=url).runs == saved.runs
+        assert asked.n == n
     found = result_of(screen, saved)
-    assert [arm.name for arm in found.arms] == ["judge alone", "briefs"]
     assert found.noise_floor is not None
     assert found.noise_floor.seeds == 2
-    assert found.arms[1].change == "rounds: 0 → 1"
+    assert found.arms[1].change.startswith(("rounds: 0 → 1", "tools: "))
 
 
 def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> None:
