@@ -115,7 +115,7 @@ class FileExperiment:
 
 def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
     """Return the experiment in a TOML text. Raise InputError, with file, line and key, for invalid content."""
-    table = parse_toml(text, file)
+    table = parse_toml(text.removeprefix("\ufeff"), file)  # a mark that editors write first
     tables = table.tables("arms")
     if len(tables) < 2:
         raise table.error("arms", f"are {len(tables)}, expected two or more tables [[arms]]")

@@ -98,6 +98,7 @@ def test_what_a_file_says() -> None:
     assert spec.arm("B").options == {"rounds": 2}
     assert spec.arm("B").note == "DIR stays"
     assert spec.base == "A"
+    assert parse_experiment(f"\ufeff{GOOD}") == spec
     assert spec.changes == {"B": "rounds: 1 → 2"}
 
 
