@@ -52,7 +52,6 @@ def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, words: tuple[st
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("again", "S", "x", "--repeats", "99"), "--repeats: got 99, expected 1 to 10"),
         (("knn", "--space", "x", "--permutations", "-1"), "--permutations: got -1, expected 0 or more"),
         (("knn", "--space", "x", "--folds", "2.5"), "--folds: got '2.5', expected a whole number, 2 or more"),
         ((*FUSE, "--w-de", "1", "--reference", "foo"), "--reference: got 'foo', expected population, train"),

@@ -28,7 +28,6 @@ _LONGEST_LINE = 1_500  # characters of a line on standard error
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
 ReplaceFile = Annotated[bool, typer.Option("--replace", help="Replace an existing file.")]
-Estimate = Annotated[bool, typer.Option("--estimate", help="Show the cost and start nothing.")]
 
 
 class _Output:

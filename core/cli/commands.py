@@ -46,7 +46,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "knn": Command("transfer", "Predict from the labels of similar genes."),
         "fuse": Command("transfer", "Fuse runs by rank percentiles, or take a fusion apart."),
         "ask": Command("ask", "Ask about one pair and read the argument."),
-        "again": Command("again", "Ask about a row again with another dossier."),
         "finetune": Command("finetune", "Fine-tune an open model (Track C, LoRA)."),
         "targets": Group("Target ranking: which gene was perturbed."),
     },

@@ -32,7 +32,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "--detach": "how long the command waits; what a page starts always goes on in a process of its own",
     "--replace": "a page overwrites nothing: it says what has the name, and offers another",
     "--set": "options of a method, which its own file declares; a form has a control for each",
-    "--estimate": "the cost alone; pages have a button for it",
     "embed text --name": "which space is made; the page has it beside the source",
     "embed network --name": "as of embed text",
     "embed response --name": "as of embed text",

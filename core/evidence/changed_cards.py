@@ -6,7 +6,7 @@ A card is one answer of one tool. Its name is TOOL:KEY, the key without the labe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
@@ -79,70 +79,31 @@ def describe_changes(changes: Sequence[CardChange]) -> str:
 
 
 def change_cards(items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair) -> tuple[Evidence, ...]:
-    """Return a dossier after the changes, in its order. Raise InputError for a change of a card that it lacks."""
-    wanted = {(change.tool, change.key): change.text for change in changes}
-    known = {(item.tool, item.key) for item in items}
-    missing = next((each for each in wanted if each not in known), None)
-    if missing is not None:
-        raise InputError(f"{_not_among(card_name(*missing), items)} about {pair.pair_id}")
-    kept = (item for item in items if wanted.get((item.tool, item.key), "") is not None)
+    """Return a dossier after the changes, in its order.
+
+    Raise InputError for a change of a card that it lacks, and for one that changes nothing: it leaves out a card without a text,
+    or gives a card the text that it has.
+    """
+    wanted = {(change.tool, change.key): change for change in changes}
+    texts = {(item.tool, item.key): text_of(item, pair) for item in items}
+    for place, change in wanted.items():
+        if place not in texts:
+            known = ", ".join(card_name(*each) for each in texts) or "none"
+            raise InputError(f"card {change.name}: not in the dossier about {pair.pair_id}, expected one of {known}")
+        if texts[place] == (change.text or ""):
+            raise InputError(f"card {change.name}: the change leaves what the agents saw as it is, expected another")
+    left_out = {place for place, change in wanted.items() if change.text is None}
+    kept = [item for item in items if (item.tool, item.key) not in left_out]
     return tuple(_edit(item, wanted.get((item.tool, item.key)), pair) for item in kept)
 
 
-def _edit(item: Evidence, text: str | None, pair: Pair) -> Evidence:
-    if text is None:
+def _edit(item: Evidence, change: CardChange | None, pair: Pair) -> Evidence:
+    if change is None:
         return item
-    body = {EDITED: text, BEFORE: text_of(item, pair)}
+    body = {EDITED: change.text, BEFORE: text_of(item, pair)}
     return replace(item, status="ok", source=f"{EDITOR}; before: {item.source}"[:1000], body=body)
 
 
 def text_of(item: Evidence, pair: Pair) -> str:
     """Return the line of a card in the dossier; "" if its tool failed, so that it has none."""
     return render(item, (pair.pert, pair.gene)).text
-
-
-def find_cards(items: Sequence[Evidence], wanted: str) -> list[Evidence]:
-    """Return the cards of a tool, or the one of a name. Raise InputError, with the names that there are, if there is none."""
-    found = [item for item in items if wanted in (item.tool, card_name(item.tool, item.key))]
-    if not found:
-        raise InputError(_not_among(wanted, items))
-    return found
-
-
-def _not_among(name: str, items: Sequence[Evidence]) -> str:
-    known = ", ".join(card_name(item.tool, item.key) for item in items) or "none"
-    return f"card {name!r}: not among those of the dossier, expected {known}"
-
-
-def choose_changes(
-    items: Sequence[Evidence], pair: Pair, without: Sequence[str], texts: Mapping[str, str]
-) -> tuple[CardChange, ...]:
-    """Return the changes that a person names. without, texts: by tool or card name; of a tool all cards with a text are left out.
-
-    Raise InputError for an unknown card, for a text that several cards of a tool could take, and for a change that would change
-    nothing: of cards without a text, or to the text that it has.
-    """
-    left_out = {(item.tool, item.key): None for name in without for item in _cards_with_text(items, name, pair)}
-    edited: dict[tuple[str, str], str] = {}
-    for name, text in texts.items():
-        cards = find_cards(items, name)
-        if len(cards) > 1:
-            names = ", ".join(card_name(item.tool, item.key) for item in cards)
-            raise InputError(f"text of {name}: {len(cards)} cards of that tool, expected the name of one: {names}")
-        edited[cards[0].tool, cards[0].key] = text
-    both = next((each for each in edited if each in left_out), None)
-    if both is not None:
-        raise InputError(f"card {card_name(*both)}: left out and edited, expected one of them")
-    changes = [CardChange(*each, text) for each, text in {**left_out, **edited}.items()]
-    said = {(item.tool, item.key): text_of(item, pair) for item in items}
-    same = next((change for change in changes if change.text == said[change.tool, change.key]), None)
-    if same is not None:
-        raise InputError(f"text of card {same.name}: is what the card says already, expected another")
-    return read_changes(write_changes(changes))
-
-
-def _cards_with_text(items: Sequence[Evidence], name: str, pair: Pair) -> list[Evidence]:
-    found = [item for item in find_cards(items, name) if text_of(item, pair)]
-    if not found:
-        raise InputError(f"card {name}: gave the agents no text, so leaving it out changes nothing")
-    return found

@@ -40,7 +40,7 @@ class DebateAgain(ConversationMethod):
         Option("run", "run", "", "The debate that is asked again."),
         Option("ask", "choice", "judge", "Who is asked: the judge alone, on the briefs as they are, or the whole debate.", WHO),
         Option("repeats", "int", 5, "How often, each time under other seeds.", least=1, most=MOST_REPEATS),
-        Option("changes", "text", "", "Cards left out or edited, as JSON; the command `again` and the page Rows write it."),
+        Option("changes", "text", "", "Cards left out or edited, as JSON; the page Rows writes it."),
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:

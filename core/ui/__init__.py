@@ -11,7 +11,6 @@ shared/run_browser         browsing a run's rows, and a button that copies the l
 shared/gene_cards          what a gene is, beside its name
 shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background
-shared/further             what a row or run can be asked further, folded: again_panel
 shared/filters             the order of a list of rows, and its filters
 shared/server_health       what model servers can do, as of the last seconds
 shared/background          results that take long, computed by one thread of the server

@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ import pytest
 
 from core.actions import bundles, component_loader, finetunes, imports
 from core.actions.ask import Question
-from core.actions.ask_again import AgainPlan, AgainRequest
 from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
@@ -37,7 +35,7 @@ from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
 from core.embeddings import make_space
-from core.engine.request import Expectation, RunRequest
+from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly
 from core.importing.files import FoundFile, recognise_upload
@@ -70,7 +68,6 @@ ACTIONS = REPOSITORY / "core" / "actions"
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {
     "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
-    "ask_again": ("ask_again start_apart", "plan_again"),
     "backups": ("restore", "back_up"),
     "benchmark_baselines": ("", "compute_baselines"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
@@ -199,8 +196,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "JobFolder": JOB,
         "Job": Job("experiment", "b", "b", JOB, "crashed", can_resume=True),
         "Reporter": Reporter(JobFolder(stage.files / "none")),
-        "AgainRequest": AgainRequest("r", spec.rows[0]),
-        "AgainPlan": AgainPlan((), Expectation(0), SimpleNamespace(name="r"), "a", ()),  # type: ignore[arg-type]
         "BaselineRequest": BaselineRequest(dataset.id, "train"),
         "BundleFile": stage.bundle,
         "ImportOptions": ImportOptions(),

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import ask, ask_again, launch, model_servers, readings, run_control, spaces
+from core.actions import ask, launch, model_servers, readings, run_control, spaces
 from core.actions.ask import Question
-from core.actions.ask_again import AgainRequest
 from core.actions.imports import import_upload
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
@@ -20,11 +19,13 @@ from core.audit.rubric import Rubric
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.errors import AddressRefused, DeskError
+from core.features.asking.askings import AgainRequest, plan_again
 from core.features.experiments import engine
 from core.features.experiments.kinds.tools import ToolsSettings
 from core.jobs.folder import log_tail
 from core.store import runs
 from tests import commands, worlds
+from tests.asked_again import make_all
 from tests.engine.cases import fast, status, wish, workspace_with
 from tests.engine.methods import Asking, here
 from tests.fakes.http_server import ReceivedRequest, Response, serve_in_thread
@@ -172,9 +173,9 @@ def test_runs_asked_again_ask_no_stranger(small_workspace: Workspace, stranger: 
     with small_workspace.store.read() as db:
         row = runs.find(db, run.id) and "Pa_Ga"
     stranger.keys.clear()
-    plan = ask_again.plan_again(shared, AgainRequest(run.id, row, endpoint=stranger.url, judge_only=True, repeats=5))
+    plan = plan_again(shared, AgainRequest(run.id, row, endpoint=stranger.url, repeats=5))
     with pytest.raises(AddressRefused):
-        ask_again.ask_again(shared, plan)
+        make_all(shared, plan)
     tools = engine.plan(shared, "tools", ToolsSettings(run=run.id, repeats=2, endpoint=stranger.url))
     with pytest.raises(AddressRefused):
         engine.run(shared, tools)

@@ -15,7 +15,6 @@ import pytest
 
 from core.actions import (
     ask,
-    ask_again,
     cell_predictions,
     cells,
     derived_runs,
@@ -27,7 +26,6 @@ from core.actions import (
     target_ranking,
 )
 from core.actions.ask import Question
-from core.actions.ask_again import AgainRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.component_loader import default_dataset
@@ -49,6 +47,7 @@ from core.cli.targets import training_of
 from core.config import Settings
 from core.engine.dependencies import load_pairs
 from core.engine.request import ModelRequest, RunRequest
+from core.features.asking.askings import AgainRequest, plan_again
 from core.features.experiments import ledger
 from core.features.experiments.commands import CommonSettings
 from core.features.experiments.decision import DecisionRule
@@ -124,7 +123,7 @@ def _identify_rule(world: World, rule: DecisionRule) -> Any:
 
 
 def _identify_again(world: World, request: AgainRequest) -> Any:
-    return [arm.spec.key for arm in ask_again.plan_again(world.workspace, request).arms]
+    return [spec.key for _, spec in plan_again(world.workspace, request).arms]
 
 
 def _identify_reading(world: World, settings: ReadingSettings) -> str:
@@ -235,7 +234,7 @@ MADE: Mapping[type, Made] = {
     AgainRequest: Made(
         _identify_again,
         lambda world: {"endpoint": world.servers[0]},
-        lambda world: {**_calls_of(world), "without": Change((TOOLS[0],)), "text": Change({"base_rates": "another text"})},
+        _calls_of,
         lambda world: {"run": "argued", "row": world.row},
     ),
     ReadingSettings: Made(_identify_reading, _of_model, _calls_of),

@@ -53,7 +53,7 @@ VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
 CHANGED: Mapping[str, frozenset[str]] = {"as it is": frozenset(), "hidden": HIDDEN, "visible": VISIBLE}
 # What reads the texts of a run is given a view without any row (tests/actions/test_readings.py), whatever a request says.
-# What asks again calls no tool: it has what its parent's agents saw, and the parent's view (tests/actions/test_ask_again.py).
+# What asks again calls no tool: it has what its parent's agents saw, and the parent's view (tests/features/asking/).
 PREDICTING = [name for name in methods() if name not in (*READING_METHODS, ASKED_AGAIN)]
 VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 

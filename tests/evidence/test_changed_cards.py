@@ -11,7 +11,6 @@ from core.evidence.changed_cards import (
     LONGEST,
     CardChange,
     change_cards,
-    choose_changes,
     describe_changes,
     read_changes,
     text_of,
@@ -43,7 +42,7 @@ def test_changes_survive_being_written(changes: list[CardChange]) -> None:
 
 
 def test_a_changed_dossier() -> None:
-    changes = choose_changes(ITEMS, PAIR, ["pathways:Pa"], {"train_lookup:*|Ga": "Ga moves\n often."})
+    changes = (CardChange("pathways", "Pa"), CardChange("train_lookup", "*|Ga @ folds", "Ga moves\n often."))
     assert describe_changes(changes) == "without pathways:Pa, train_lookup:*|Ga edited"
     found = change_cards(ITEMS, changes, PAIR)
     assert dossier(found, PAIR).text == "- pathways, Ga: Growth.\n- Ga moves often."
@@ -52,31 +51,24 @@ def test_a_changed_dossier() -> None:
     assert found[1].body["instead_of"] == text_of(ITEMS[2], PAIR) == "train lookup, gene Ga: nothing known."
     assert change_cards(ITEMS, (), PAIR) == ITEMS
     assert describe_changes(()) == "as it was"
-
-
-def test_a_tool_stands_for_all_of_its_cards() -> None:
-    changes = choose_changes(ITEMS, PAIR, ["pathways"], {})
-    assert [change.name for change in changes] == ["pathways:Ga", "pathways:Pa"]
     # a tool that failed gave no text, and can be given one
-    [edited] = choose_changes(ITEMS, PAIR, [], {"literature": "Pa binds Ga."})
+    edited = CardChange("literature", "Pa|Ga", "Pa binds Ga.")
     assert dossier(change_cards(ITEMS, [edited], PAIR), PAIR).text.endswith("- Pa binds Ga.")
 
 
 @pytest.mark.parametrize(
-    ("without", "texts", "message"),
+    ("tool", "key", "text", "message"),
     [
-        (["pathway"], {}, r"card 'pathway': not among those of the dossier, expected pathways:Pa, pathways:Ga, train_lookup"),
-        ([], {"pathways": "x"}, "text of pathways: 2 cards of that tool, expected the name of one: pathways:Pa, pathways:Ga"),
-        (["pathways"], {"pathways:Ga": "x"}, "card pathways:Ga: left out and edited"),
-        (["literature"], {}, "gave the agents no text, so leaving it out changes nothing"),
-        ([], {"pathways:Ga": "pathways, Ga:  Growth."}, "is what the card says already"),
-        ([], {"pathways:Ga": "  "}, "text of card pathways:Ga: 0 characters"),
-        ([], {"pathways:Ga": "x" * (LONGEST + 1)}, "4,001 characters, expected 1 to 4,000"),
+        ("pathway", "Pa", None, r"card pathway:Pa: not in the dossier about Pa_Ga, expected one of pathways:Pa, pathways:Ga, tr"),
+        ("literature", "Pa|Ga", None, "leaves what the agents saw as it is"),
+        ("pathways", "Ga", "pathways, Ga:  Growth.", "leaves what the agents saw as it is"),
+        ("pathways", "Ga", "  ", "text of card pathways:Ga: 0 characters"),
+        ("pathways", "Ga", "x" * (LONGEST + 1), "4,001 characters, expected 1 to 4,000"),
     ],
 )
-def test_impossible_changes_are_refused(without: list[str], texts: dict[str, str], message: str) -> None:
+def test_impossible_changes_are_refused(tool: str, key: str, text: str | None, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        choose_changes(ITEMS, PAIR, without, texts)
+        change_cards(ITEMS, [CardChange(tool, key, text)], PAIR)
 
 
 def test_other_data_is_refused() -> None:

@@ -23,14 +23,10 @@ TABLE = pd.DataFrame(
 
 def test_every_asking_is_a_dot_over_the_range_of_the_unchanged_ones() -> None:
     chart = asked_again.figure(TABLE)
-    assert list(chart.layout.yaxis.ticktext) == [
-        "<b>P(DE)</b> as it was",
-        "<b>P(DE)</b> changed",
-        "<b>P(&lt;up&gt;)</b> as it was",
-    ]
-    again, changed, stands = chart.data
-    assert (list(again.x), list(again.y)) == ([0.5, 0.6, 0.4], [0, 0, 2])
-    assert (list(changed.x), list(changed.y), changed.marker.color) == ([0.2], [1], theme.CHOSEN)
-    assert (list(stands.x), list(stands.y)) == ([0.55], [0])
-    bands = [(band.x0, band.x1, band.y0, band.y1) for band in chart.layout.shapes]
-    assert bands == [(0.5, 0.6, -0.4, 1.4), (0.4, 0.4, 1.6, 2.4)]
+    as_it_was, after, up = "<b>P(DE)</b> as it was", "<b>P(DE)</b> changed", "<b>P(&lt;up&gt;)</b> as it was"
+    assert list(chart.layout.yaxis.categoryarray) == [as_it_was, after, up]
+    *bands, again, changed, stands = chart.data
+    assert (list(again.x), list(again.y)) == ([0.5, 0.6, 0.4], [as_it_was, as_it_was, up])
+    assert (list(changed.x), list(changed.y), changed.marker.color) == ([0.2], [after], theme.CHOSEN)
+    assert (list(stands.x), list(stands.y)) == ([0.55], [as_it_was])
+    assert [(*band.x, band.y[0]) for band in bands] == [(0.5, 0.6, as_it_was), (0.5, 0.6, after), (0.4, 0.4, up)]

@@ -16,7 +16,7 @@ from tests.further_settings import NAME
 WALKS = {
     "tests/ui/test_settings.py": "",
     "tests/actions/test_setting_identities.py": NAME,
-    "tests/ui/shared/test_again_panels.py": "said_beside_the_noise",
+    "tests/features/asking/test_panel.py": "said_beside_the_noise",
     "tests/ui/targets/test_targets.py": "another_mask",
     "tests/ui/arguments/test_rubrics_tab.py": "asks_for_no_labels",
 }

@@ -17,7 +17,6 @@ from typer.main import get_command
 
 from core.actions import rubrics, target_ranking
 from core.actions.ask import Question
-from core.actions.ask_again import AgainRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.changed_settings import ChangedSettings
 from core.actions.derived_runs import FusionRequest, KnnRequest
@@ -33,6 +32,7 @@ from core.cli.base import app
 from core.cli.settings import NO_SETTINGS, Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
+from core.features.asking.askings import AgainRequest
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileHypothesis, FileRows, parse_experiment
 from core.fields.option import Option
@@ -68,7 +68,6 @@ RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
 # Fields of records that are no settings, and values that go together with the rest.
 OTHERS: Mapping[type, Mapping[str, Any]] = {
     RunRequest: {"method": "m"},
-    AgainRequest: {"run": "r", "row": "a"},
     Question: {"pert": "p", "gene": "g"},
 }
 JSON_TEXTS = {"extra_body": '{"top_k": 3}', "extra_headers": '{"X-Title": "screen"}'}
@@ -139,7 +138,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
 }
 # Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
 ELSEWHERE = {
-    AgainRequest: "shared/test_again_panels.py",
+    AgainRequest: "../features/asking/test_panel.py",
     EvaluationRequest: "targets/test_targets.py",
     ChangedSettings: "run/test_run_list.py",
     ReadingSettings: "arguments/test_rubrics_tab.py",

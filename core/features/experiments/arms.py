@@ -229,7 +229,7 @@ def request_again(run: Run, rows: tuple[str, ...], options: Mapping[str, Any] | 
             f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run made here by a model"
         )
     if run.is_asked:
-        raise StateError(f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. `again` asks one row")
+        raise StateError(f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. Rows asks one again")
     calls = asked.pop("calls", CallSettings()).over_run(run.spec)
     return RunRequest(
         method=run.method,

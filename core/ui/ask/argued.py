@@ -12,12 +12,13 @@ from core.actions.ask import SCRIPTED
 from core.actions.expectations import EXPECTED, Expectation, Expected
 from core.actions.workspace import Workspace
 from core.errors import DeskError
+from core.features.asking import panel as asking_panel
 from core.plots import theme
 from core.store.runs import Run
 from core.types import ASKED
 from core.ui.ask import following, form
 from core.ui.ask.live_row import LiveRow
-from core.ui.shared import further, links
+from core.ui.shared import links
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, coloured_text, label_text, pair_text
@@ -50,7 +51,7 @@ def show(context: PageContext, run: Run) -> None:
     row = following.show(context, run)
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
-        further.show_again(run, row.pair_id, workspace=context.workspace, hides_label=is_hidden)
+        asking_panel.show_again(context.workspace, run, row.pair_id, hides_label=is_hidden)
 
 
 def _model_name(run: Run) -> str:

@@ -16,7 +16,7 @@ from core.store.runs import Run
 from core.types import ASKED, FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.rows import calls, dossier, made_from, row_header, trace
 from core.ui.rows.marked_text import Marks
-from core.ui.shared import further, gene_cards, links, loaders, tables
+from core.ui.shared import gene_cards, links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
@@ -44,8 +44,6 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         if not compare:
             for show_panel in hooks("row_panels"):
                 show_panel(context.workspace, run, row["pair_id"], details.readings)
-        if not compare and not row["error"]:
-            further.show_again(run, row["pair_id"], workspace=context.workspace)
         _show_genes(context, run, row)
         _show_notes(context, run, row["pair_id"], details.notes)
     if context.dataset is not None:

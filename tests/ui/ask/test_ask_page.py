@@ -19,10 +19,10 @@ from core.config import Settings
 from core.engine.row_watch import Watcher
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import State
+from core.features.asking import panel
 from core.jobs.state import NO_REASON
 from core.store import changes, runs
 from core.ui.ask import following
-from core.ui.shared import again_panel
 from tests import cases
 from tests.fakes.scripted import serving
 from tests.jobs.crashed import SAID, leave_dead
@@ -225,7 +225,7 @@ def test_no_link_leads_to_a_label_that_is_hidden(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hidden: list[bool] = []
-    monkeypatch.setattr(again_panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label))
+    monkeypatch.setattr(panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label))
     app = visit(small_workspace, "ask", asked=argued(small_workspace), again="true")
     assert not app.exception
     assert not [name for frame in app.dataframe for name in frame.value.columns if "debate" in name]

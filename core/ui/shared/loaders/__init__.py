@@ -5,12 +5,10 @@ records   datasets, runs, imports, changes, presets
 labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that the page Rows shows of one row
 scores    scores, controls and protocols of runs
-asked_again  rows that were asked again
 leakage   what splits share, and which rows, texts, spaces and runs give labels away
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.ui.shared.loaders.asked_again import again_report, askings_of_row
 from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
@@ -88,7 +86,6 @@ from core.ui.shared.loaders.spaces import (
 
 __all__ = [
     "RowDetails",
-    "again_report",
     "all_datasets",
     "all_imports",
     "all_packs",
@@ -96,7 +93,6 @@ __all__ = [
     "all_runs",
     "all_spaces",
     "all_walks",
-    "askings_of_row",
     "calls_tools",
     "comparison",
     "cosine_cache",

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import ask_again, launch, run_control
-from core.actions.ask_again import AgainPlan, AgainRequest
+from core.actions import launch, run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings
+from core.evidence.changed_cards import read_changes
+from core.features.asking import panel
+from core.features.asking.askings import AgainPlan, AgainRequest, plan_again
 from core.store import predictions
 from core.store.runs import Run
-from core.ui.shared import again_panel, further
 from tests import worlds
+from tests.asked_again import make_all, without
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
 from tests.jobs.crashed import leave_dead
@@ -58,7 +60,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.mark.soak
 def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(again_panel, "show_again", lambda run, row, **_: loaded.append(f"{run.id} {row}"))
+    monkeypatch.setattr(panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}"))
     closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
     assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
@@ -72,8 +74,10 @@ def test_nothing_is_loaded_before_it_is_opened(visit: Visit, world: World, monke
 @pytest.mark.soak
 def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[AgainPlan] = []
-    monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
-    app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true", again_repeats="4")
+    monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
+    app = visit(
+        world.workspace, "rows", run=world.run.id, row=world.row, again="true", again_repeats="4", again_judge_only="false"
+    )
     assert not app.exception
     pills = app.pills(key="id-again_without")
     assert len(pills.options) == 5  # of two tools a card for either gene
@@ -83,41 +87,42 @@ def test_a_card_is_switched_off_and_its_cost_is_said(visit: Visit, world: World,
     app.button(key="start-again").click().run()
     assert not app.exception
     [plan] = started
-    assert [change.words for change in plan.changes] == ["without base_rates:all rows in view"]
+    assert changes_of(plan) == [("base_rates", None)]
 
 
 @pytest.mark.soak
 def test_an_edited_text_is_asked_with(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[AgainPlan] = []
-    monkeypatch.setattr(ask_again, "start_apart", lambda _workspace, plan: started.append(plan))
-    link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2"}
+    monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
+    link = {"again": "true", "again_card": "base_rates:all rows in view", "again_repeats": "2", "again_judge_only": "false"}
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, **link)
     [area] = [each for each in app.text_area if each.label == "New text"]
     assert area.value.startswith("base rates, all rows in view: ")
     app.button(key="start-again").click().run()
-    assert "is what the card says already, expected another" in text_of(app)
+    assert "leaves what the agents saw as it is, expected another" in text_of(app)
     [area] = [each for each in app.text_area if each.label == "New text"]
     area.set_value("base rates: not known").run()
     app.button(key="start-again").click().run()
     [plan] = started
-    assert [(change.tool, change.text) for change in plan.changes] == [("base_rates", "base rates: not known")]
-    assert plan.arms[0].spec.options["repeats"] == 2
+    assert changes_of(plan) == [("base_rates", "base rates: not known")]
+    assert plan.arms[0][1].options["repeats"] == 2
 
 
 @pytest.mark.soak
 def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = AgainRequest(world.run.id, world.row, (MOVES,), {}, judge_only=True, endpoint=world.url)
-    ask_again.ask_again(world.workspace, ask_again.plan_again(world.workspace, request))
+    changes = without(world.workspace, world.run.id, world.row, MOVES)
+    request = AgainRequest(world.run.id, world.row, changes, endpoint=world.url)
+    make_all(world.workspace, plan_again(world.workspace, request))
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert not app.exception
     said = text_of(app)
-    check_form(AgainRequest, app, "again_", from_data=("text", "judge_only"))  # it begins with the cheaper
+    check_form(AgainRequest, app, "again_")
     assert said.count("outside the range of asking again") == 2
     assert "would show 4 times in 5" in said
     assert f"without {MOVES}:" in app.selectbox(key="id-again_run").options[0]
     read = "Read the unchanged repeats"
     assert read in [link.proto.label for link in app.get("page_link")]
-    monkeypatch.setattr(further, "show_again", partial(further.show_again, hides_label=True))
+    monkeypatch.setattr(panel, "show_again", partial(panel.show_again, hides_label=True))
     hidden = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
     assert said.count("outside the range") == text_of(hidden).count("outside the range")
     assert read not in [link.proto.label for link in hidden.get("page_link")]
@@ -126,10 +131,10 @@ def test_what_was_found_is_said_beside_the_noise(visit: Visit, world: World, mon
 @pytest.mark.soak
 def test_an_asking_whose_worker_lives_is_stopped_there(visit: Visit, world: World, workspace: Workspace) -> None:
     own = worlds.copied(world.workspace.settings.workspace, workspace)
-    request = AgainRequest(world.run.id, world.row, repeats=3, judge_only=True, endpoint=world.url)
-    [arm] = ask_again.plan_again(own, request).arms
+    request = AgainRequest(world.run.id, world.row, repeats=3, endpoint=world.url)
+    [(_, spec)] = plan_again(own, request).arms
     settings = ExecutionSettings(world.url)
-    run = run_control.start(own, arm.spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key)))
+    run = run_control.start(own, spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key)))
     folder = own.run_folder(run.id)
     opened = {"run": world.run.id, "row": world.row, "again": "true", "again_run": run.id}
     write_heartbeat(folder, Heartbeat("running", Counts(), 1, 0, time.time()))  # this process is its worker for now
@@ -140,15 +145,13 @@ def test_an_asking_whose_worker_lives_is_stopped_there(visit: Visit, world: Worl
     assert folder.command() == "cancel"
 
 
+def changes_of(plan: AgainPlan) -> list[tuple[str, str | None]]:
+    """What a plan changes of the dossier, by tool."""
+    [_, (_, spec)] = plan.arms
+    return [(change.tool, change.text) for change in read_changes(spec.options["changes"])]
+
+
 def bar_of(app: AppTest) -> str:
     """The state of the only job on a page."""
     [bar] = app.main.get("progress")
     return str(bar.proto.text).replace("\\", "")
-
-
-@pytest.mark.soak
-def test_an_asking_that_pauses_is_not_over(world: World) -> None:
-    over = {
-        status: again_panel._is_over(replace(world.run, status=status)) for status in ("pausing", "waiting", "done", "crashed")
-    }
-    assert over == {"pausing": False, "waiting": False, "done": True, "crashed": True}

@@ -1,0 +1,245 @@
+"""What a row asked again shows: how its answers change with another dossier, beside how they change when nothing is changed.
+
+Every repeat is one asking: P(DE) and P(up | DE) under its own seeds. An exact permutation test of the difference of means
+compares the askings with the changed dossier with those with the dossier as it was. Each of the two numbers has a p, with Holm
+over both. The run's own answer is shown too, but counts on neither side: it is a single asking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.base.result import Figure, Table
+from core.errors import StateError
+from core.evidence.changed_cards import CardChange, describe_changes, read_changes
+from core.stats.exact_permutation import permutation_test
+from core.stats.multiplicity import holm
+from core.stats.power import LEVEL, POWER, detectable_difference
+from core.store import predictions, runs, traces
+from core.store.connection import Cursor
+from core.store.runs import Run
+from core.texts import number_text
+
+# A number of a row → the stage of the debate with the answer, and its column in the predictions.
+NUMBERS = {"P(DE)": ("de", "p_de"), "P(up | DE)": ("dir", "p_up_given_de")}
+Answers = tuple[float, ...]  # one of each asking that could be read
+LIMITS = (
+    "This is about one row and one change: of many cards that are tried one by one, some lie outside by chance. An experiment of "
+    "the kind tools tests them over many rows."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChange:
+    """One number of the row. stands: in the run, NaN if unknown. changed: empty without a change. sd: of the unchanged askings.
+
+    p_holm: over both numbers. smallest_p: that so many askings can have. detectable: the true change that so many askings with
+    this noise would show 4 times in 5, at 5% over both numbers, by Student's t. Each is NaN where it is unknown.
+    """
+
+    name: str
+    stands: float
+    unchanged: Answers
+    changed: Answers
+    sd: float
+    mean_unchanged: float
+    mean_changed: float
+    delta: float
+    p: float
+    p_holm: float
+    smallest_p: float
+    detectable: float
+    json_properties = ("outside",)
+
+    @property
+    def outside(self) -> bool:
+        """Whether the change exceeds that of asking again, at 5% over both numbers."""
+        return self.p_holm <= LEVEL
+
+    @property
+    def can_show(self) -> bool:
+        """Whether so many askings can show any change: twice the smallest p is at most 5%."""
+        return len(NUMBERS) * self.smallest_p <= LEVEL
+
+    @property
+    def sentence(self) -> str:
+        """The change beside that of asking again, or the range of asking again if nothing was changed."""
+        if math.isnan(self.delta):
+            return f"{self.name} has no answer that could be read." if not self.unchanged else f"{self.name} {self._range}."
+        p = f"p {number_text(self.p)}, after Holm over both numbers {number_text(self.p_holm)}"
+        side = f"{'outside' if self.outside else 'inside'} the range of asking again ({p})"
+        if not self.can_show:
+            side = "so few askings can show no change, however large: ask more often"
+        means = f"{number_text(self.mean_unchanged)} to {number_text(self.mean_changed)}"
+        sizes = f"{len(self.changed)} against {len(self.unchanged)} askings"
+        return f"{self.name} moves from {means} ({number_text(self.delta, '+.3f')}; {sizes}): {side}."
+
+    @property
+    def _range(self) -> str:
+        low, high = (number_text(end(self.unchanged)) for end in (min, max))
+        return f"is {low} to {high} when asked again with nothing changed"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The number as a row of a table."""
+        numbers = {
+            "in the run": self.stands,
+            "asked again": self.mean_unchanged,
+            "lowest": min(self.unchanged, default=math.nan),
+            "highest": max(self.unchanged, default=math.nan),
+            "SD": self.sd,
+            "changed": self.mean_changed,
+            "change": self.delta,
+            "p": self.p,
+            "p (Holm)": self.p_holm,
+            "detectable": self.detectable,
+        }
+        return {"answer": self.name, **{name: None if math.isnan(each) else each for name, each in numbers.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class RowAskedAgain:
+    """A row asked again. run: the name of the debate. judge_only: whether its stored briefs were judged again. changed_run: None
+    if nothing was changed. unread: how many answers could not be read. tokens: of both runs, None if unknown."""
+
+    run: str
+    row: str
+    judge_only: bool
+    repeats: int
+    changes: tuple[CardChange, ...]
+    answers: tuple[AnswerChange, ...]
+    unread: int
+    unchanged_run: str
+    changed_run: str | None
+    tokens: int | None
+
+    @property
+    def title(self) -> str:
+        """The title of a figure of it."""
+        return f"{self.row} asked again"
+
+    @property
+    def scope(self) -> str:
+        """Who was asked, how often, and with which dossier."""
+        who = "the judge alone, on the stored briefs" if self.judge_only else "the whole debate"
+        tokens = "" if self.tokens is None else f"; {self.tokens:,} tokens"
+        return f"{self.row} of {self.run}, {who}, {self.repeats} times each; dossier: {describe_changes(self.changes)}{tokens}"
+
+    @property
+    def sentence(self) -> str:
+        """Both numbers in words."""
+        return " ".join(each.sentence for each in self.answers)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What could not be read, what so few askings would miss, and that this is one row."""
+        found = [f"{self.unread:,} answer{'s' * (self.unread != 1)} could not be read and are left out."] if self.unread else []
+        told = [each for each in self.answers if each.can_show and not math.isnan(each.detectable)]
+        if told:
+            sizes = " or ".join(f"{number_text(each.detectable, '.2f')} of {each.name}" for each in told)
+            found.append(f"With this noise a true change of about {sizes} would show 4 times in 5, smaller ones seldomer.")
+        return (*found, LIMITS) if self.changed_run else tuple(found)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return both numbers."""
+        return (Table("Answers", tuple(each.row for each in self.answers), ("change",)),)
+
+    def figure(self) -> Figure:
+        """Return a dot for each asking."""
+        sides = [
+            (each.name, side, p)
+            for each in self.answers
+            for side, answers in (("as it was", each.unchanged), ("changed", each.changed), ("in the run", (each.stands,)))
+            for p in answers
+        ]
+        table = pd.DataFrame(sides, columns=["name", "side", "p"])
+        alt = "Each answer with the dossier as it was, over the band of their range, and with the changed one."
+        return Figure("core.plots.asked_again:figure", {"table": table}, alt)
+
+
+def row_asked_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> RowAskedAgain:
+    """Return what two runs that asked about a row again show, or the unchanged one alone.
+
+    unchanged, changed: ids. Raise StateError if a run is not done or could not ask.
+    """
+    made = [runs.find(db, run) for run in (unchanged, changed) if run is not None]
+    asked = [answers_of_row(db, run, pair_id) for run in made]
+    of, options = runs.find(db, made[0].parents[0]), made[0].spec["options"]
+    sides = [{name: tuple(p for p in answers if p is not None) for name, answers in side.items()} for side in asked]
+    row = predictions.row(db, of.id, pair_id)
+    stands = {name: math.nan if row[column] is None else row[column] for name, (_, column) in NUMBERS.items()}
+    return RowAskedAgain(
+        run=of.name,
+        row=pair_id,
+        judge_only=options["ask"] == "judge",
+        repeats=options["repeats"],
+        changes=read_changes(made[-1].spec["options"]["changes"]),
+        answers=compare_answers(stands, sides[0], sides[1] if len(sides) > 1 else dict.fromkeys(NUMBERS, ())),
+        unread=sum(p is None for side in asked for answers in side.values() for p in answers),
+        unchanged_run=unchanged,
+        changed_run=changed,
+        tokens=None if any(run.tokens is None for run in made) else sum(run.tokens or 0 for run in made),
+    )
+
+
+def answers_of_row(db: Cursor, run: Run, pair_id: str) -> dict[str, list[float | None]]:
+    """Return both numbers of each asking: the mean over a repeat's verdicts that could be read, None without any."""
+    row = predictions.row(db, run.id, pair_id) if run.status == "done" else None
+    if row is None or row["error"]:
+        why = f"failed: {row['error']}" if row is not None else f"is {run.status}"
+        raise StateError(f"run {run.name}: {why}, so there is no answer to compare; expected a finished run: use `jobs retry`")
+    found: dict[str, list[float | None]] = {}
+    events = traces.of_row(db, run.id, pair_id)
+    for name, (stage, _) in NUMBERS.items():
+        of_stage = [event["meta"] for event in events if event["stage"] == stage and not event["meta"].get("fallback")]
+        by_repeat = [
+            [meta["p"] for meta in of_stage if meta.get("again") == repeat and meta.get("p") is not None]
+            for repeat in range(1, run.spec["options"]["repeats"] + 1)
+        ]
+        found[name] = [float(np.mean(read)) if read else None for read in by_repeat]
+    return found
+
+
+def compare_answers(
+    stands: Mapping[str, float], unchanged: Mapping[str, Answers], changed: Mapping[str, Answers]
+) -> tuple[AnswerChange, ...]:
+    """Return both numbers with their tests, by the names in NUMBERS."""
+    tests = [permutation_test(unchanged[name], changed[name]) for name in NUMBERS]
+    adjusted = holm([test.p for test in tests])
+    return tuple(
+        AnswerChange(
+            name,
+            stands[name],
+            unchanged[name],
+            changed[name],
+            sd=float(np.std(unchanged[name], ddof=1)) if len(unchanged[name]) > 1 else math.nan,
+            mean_unchanged=_mean(unchanged[name]),
+            mean_changed=_mean(changed[name]),
+            delta=test.difference,
+            p=test.p,
+            p_holm=float(p_holm),
+            smallest_p=test.smallest_p,
+            detectable=_detectable(unchanged[name], changed[name]),
+        )
+        for name, test, p_holm in zip(NUMBERS, tests, adjusted, strict=True)
+    )
+
+
+def _mean(answers: Answers) -> float:
+    return float(np.mean(answers)) if answers else math.nan
+
+
+def _detectable(*sides: Sequence[float]) -> float:
+    """Return the change that 80% of such experiments would show, for answers with the pooled spread of both sides."""
+    if any(len(side) < 2 for side in sides):
+        return math.nan
+    df = sum(len(side) - 1 for side in sides)
+    variance = sum(float(np.var(side)) * len(side) for side in sides) / df
+    se = math.sqrt(variance * sum(1 / len(side) for side in sides))
+    return detectable_difference(se, POWER, LEVEL / len(NUMBERS), df)

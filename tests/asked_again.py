@@ -1,0 +1,25 @@
+"""A row asked again here and now, where the panel starts workers."""
+
+from __future__ import annotations
+
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.made_runs import run_to_end
+from core.actions.workspace import Workspace
+from core.evidence.changed_cards import CardChange
+from core.features.asking.askings import AgainPlan
+from core.store import evidence
+
+
+def make_all(workspace: Workspace, plan: AgainPlan) -> list[str]:
+    """Make the runs of a plan, and return their ids."""
+    made = []
+    for request, spec in plan.arms:
+        loader = WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
+        made.append(run_to_end(workspace, request, spec, components=loader).id)
+    return made
+
+
+def without(workspace: Workspace, run: str, row: str, tool: str) -> tuple[CardChange, ...]:
+    """Leave out every card of a tool."""
+    with workspace.store.read() as db:
+        return tuple(CardChange(tool, card["key"]) for card in evidence.of_row(db, run, row) if card["tool"] == tool)
