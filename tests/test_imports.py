@@ -84,7 +84,7 @@ MAY_IMPORT = {
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "explorer": {"methods", "plots", "scoring", "stats", "store", "transfer"},
-    "experiments": {"scoring", "store", "transfer", "embeddings", "evidence", "stats"},
+    "experiments": {"scoring", "transfer", "embeddings", "evidence", "stats"},
     "report": {"explorer", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},
