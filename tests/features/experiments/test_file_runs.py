@@ -200,7 +200,7 @@ def test_rows_power_comes_from_own_runs_or_from_two_that_differ_alike(screen: Wo
 
 
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
-    saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2, cuts=(0,))
+    saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2)
     of_file = run_file(screen, FUSED)
     arm = saved.runs["llm train + kNN over near, weights 0.5 and 0.25"]
     assert frame_of(screen, arm[0][2]) == frame_of(screen, of_file.runs["LLM + kNN"][0][2])

@@ -12,6 +12,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.features.experiments import engine, ledger
+from core.features.experiments.registry import kinds
 from tests import worlds
 from tests.fakes.scripted import serving
 from tests.features.experiments.test_file_runs import FUSED
@@ -134,3 +135,11 @@ def test_an_idea_is_computed_from_its_form(visit: Visit, screen: Workspace) -> N
     assert not app.exception
     assert not app.error
     assert app.dataframe
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("kind", [name for name, kind in kinds().items() if kind.compute is None])
+def test_every_kind_that_makes_runs_has_a_form(visit: Visit, screen: Workspace, kind: str) -> None:
+    app = visit(screen, "experiments", kind=kind)
+    assert not app.exception
+    assert kinds()[kind].question in text_of(app) or kinds()[kind].title in str(app.selectbox)

@@ -34,7 +34,7 @@ class ComponentSettings:
     w_dir: float = setting(0.5, "The weight of the component for DIR.", title="Weight for DIR", **ONE_WEIGHT)
     by_agreement: bool = less_in_disagreement()
     folds: int = setting(5, "Parts into which a kNN's folds cut perturbations and genes.", title="Folds", least=2)
-    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", title="Seeds of the cuts", least=0)
+    cuts: int = setting(1, "Over how many cuts of the folds the scores are averaged.", title="Cuts", least=1)
     metric: Metric = setting("mean", "The score that decides.", title="Score that decides", words=METRICS)
     smallest_effect: float = setting(
         0.01, "The smallest change of it that matters.", title="Smallest effect that matters", above=0, below=1
@@ -81,7 +81,9 @@ def _folds(run: Run, settings: ComponentSettings) -> tuple[int, tuple[int, ...]]
     view = run.spec.get("view", {})
     if not settings.spaces:
         return 0, (0,)
-    return (int(view["k"]), (int(view["seed"]),)) if view.get("kind") == "folds" else (settings.folds, settings.cuts)
+    return (
+        (int(view["k"]), (int(view["seed"]),)) if view.get("kind") == "folds" else (settings.folds, tuple(range(settings.cuts)))
+    )
 
 
 def missing(workspace: Workspace, dataset: str | None) -> list[str]:
