@@ -6,11 +6,9 @@ printed           a figure as a file, with a heading
 offline_page      colours and policy of files opened from disk
 
 label_counts      labels of a dataset                        gene_row_counts   labels against a gene's number of rows
-ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
-roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
-control_scores    a run beside the baselines without biology
+scores            scores of runs, slices and baselines       brief_lengths     lengths of each role's briefs
+roc_curves        ROC of DE and DIR
 score_histograms  a score by label                           reliability       calibration of probabilities
-score_medians     the middle half of a score by label, in several runs
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 score_history     scores of all trials, in order             curves            losses or hits by step, epoch or k
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -20,16 +18,20 @@ _NAME_LENGTH = 24  # of a run beside its curve
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
     """Draw observed shares against predicted probabilities, with the line of perfect calibration and a calibrated model's bands.
 
-    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same table for
-    recalibrated probabilities, drawn hollow.
+    table: `COLUMNS`, one row for each bin; of several runs with a column run, which are named lines without bands, the first
+    in colour. score: the probability's name, such as "P(DE)". recalibrated: the same table for recalibrated probabilities,
+    drawn hollow.
     """
     drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
     chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL)
-    _draw_bands(chart, table)
-    _draw_curve(chart, table, "circle")
+    if "run" in table:
+        _draw_runs(chart, table)
+    else:
+        _draw_bands(chart, table)
+        _draw_curve(chart, table, "circle")
     if recalibrated is not None:
         drawing.require_columns("reliability", recalibrated, COLUMNS)
         _draw_curve(chart, recalibrated, "diamond-open")
@@ -39,13 +41,10 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     return chart
 
 
-def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
-    """Draw several runs as named lines without bands, the first in colour and the others grey. tables: by run name."""
-    first, *_ = tables
-    chart = figure(tables[first].iloc[:0], score)
-    for run, table in reversed(list(tables.items())):
-        drawing.require_columns("reliability", table, COLUMNS)
-        part = table.sort_values("predicted")
+def _draw_runs(chart: go.Figure, table: pd.DataFrame) -> None:
+    first, *_ = table["run"]
+    for run, bins in reversed(list(table.groupby("run", sort=False))):
+        part = bins.sort_values("predicted")
         colour = theme.CHOSEN if run == first else theme.BASELINE
         chart.add_scatter(
             x=part["predicted"], y=part["observed"], mode="lines", line={"color": colour, "width": 1.5}, hoverinfo="skip"
@@ -62,7 +61,6 @@ def overlay_figure(tables: Mapping[str, pd.DataFrame], score: str) -> go.Figure:
             showarrow=False,
             font_size=drawing.SMALL,
         )
-    return chart
 
 
 def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:

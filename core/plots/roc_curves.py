@@ -60,8 +60,11 @@ def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None =
 def figure(table: pd.DataFrame) -> go.Figure:
     """Draw one panel for each task with a curve and AUROC for each run: the first in colour, others grey, the control dashed.
 
-    table: task, who, n, auroc, fpr, tpr, the points of each curve in order.
+    table: task, who, n, auroc, fpr, tpr, the points of each curve in order. Where it has a column run, the control is that of
+    the first one.
     """
+    if "run" in table:
+        table = table[(table["who"] != CONTROL) | (table["run"] == table["run"].iloc[0])]
     drawing.require_columns("roc_curves", table, COLUMNS)
     drawing.require_values("roc_curves", table, "task", TASKS)
     present = [task for task in TASKS if task in set(table["task"])]

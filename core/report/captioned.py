@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -32,13 +32,26 @@ class CaptionedFigure:
         return (self.finding or self.sentence).removesuffix(".")
 
 
-def subject_of(names: Sequence[str]) -> str:
-    """Return the subject of a figure of runs: the name of one, or the number of several."""
-    return names[0] if len(names) == 1 else f"{len(names)} runs"
+def together(made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], go.Figure]) -> CaptionedFigure:
+    """Return the figures of several runs, in order, as one; of one run, it alone.
+
+    draw: draws their tables, which have the column `run` then.
+    """
+    if len(made) == 1:
+        return made[0]
+    drawn = [one for one in made if one.chart is not None]
+    title, subject = made[0].title, f"{len(made)} runs"
+    sentence = " ".join(one.sentence for one in made)
+    if not drawn:
+        return CaptionedFigure(title, subject, sentence)
+    table = pd.concat([one.table.assign(run=one.subject) for one in drawn], ignore_index=True)
+    caption = f"{subject} · {_join_captions([one.caption for one in drawn])}"
+    return CaptionedFigure(title, subject, sentence, caption, draw(table), table, f"{title}, {subject}")
 
 
-def of_each_run(names: Sequence[str], facts: Sequence[str]) -> str:
-    """Return how the caption of a figure of runs begins: its subject, then a fact of each run."""
-    if len(names) == 1:
-        return f"{names[0]} · {facts[0]}"
-    return f"{subject_of(names)} · {', '.join(f'{name} {fact}' for name, fact in zip(names, facts, strict=True))}"
+def _join_captions(captions: Sequence[str]) -> str:
+    """Return the facts of each caption, then those that all share."""
+    facts = [caption.split(" · ") for caption in captions]
+    shared = [fact for fact in facts[0] if all(fact in other for other in facts)]
+    own = (", ".join(fact for fact in each if fact not in shared) for each in facts)
+    return " · ".join(("; ".join(own), *shared))

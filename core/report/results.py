@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 
 from core.base.feature import resolve
 from core.base.result import Result
-from core.report.captioned import CaptionedFigure
+from core.report.captioned import CaptionedFigure, together
 
 
 def captioned(result: Result, subject: str) -> CaptionedFigure:
@@ -24,3 +27,16 @@ def captioned(result: Result, subject: str) -> CaptionedFigure:
         chart=None if figure is None else resolve(figure.draw)(**figure.values),
         table=drawn if drawn is not None else pd.DataFrame() if first is None else pd.DataFrame(first.texts()),
     )
+
+
+def captioned_runs(results: Sequence[tuple[str, Result]], **changes: Any) -> CaptionedFigure:
+    """Return the same result of runs, each with its name, in one figure.
+
+    changes: what its function takes where it draws several runs, such as the column of headings.
+    """
+    figures = [figure for _, result in results if (figure := result.figure()) is not None]
+
+    def draw(table: pd.DataFrame) -> Any:
+        return resolve(figures[0].draw)(**{**figures[0].values, **changes, "table": table})
+
+    return together([captioned(result, run) for run, result in results], draw)

@@ -205,12 +205,12 @@ class RunControls:
             return None
         scores = [(each, getattr(each, self.axis)) for each in (self.own, *self.controls)]
         table = pd.DataFrame(
-            {"name": each.name, "about": each.about, **value.columns, "n": value.n, "own": each is self.own}
+            {"name": each.name, "about": each.about, **value.columns, "n": value.n, "chosen": each is self.own}
             for each, value in scores
             if value is not None
         )
         values = {"table": table, "title": f"{self.unit}, {self.axis.upper()}"}
-        return Figure("core.plots.control_scores:figure", values, self.sentence)
+        return Figure("core.plots.scores:figure", values, self.sentence)
 
 
 def judge_run(rows: RunRows) -> Verdicts:

@@ -128,8 +128,9 @@ class SlicesResult:
 
     def figure(self) -> Figure:
         """Return the slices beside the score of all rows."""
-        lines = {"overall": self.overall, "control": self.control, "title": self.metric, "most": SHOWN}
-        return Figure("core.plots.slice_scores:figure", {"table": self.frame(), **lines}, self.sentence)
+        lines = {"overall": self.overall, "control": self.control, "title": self.metric}
+        values = {"table": self.frame(), **lines, "names": "slice", "most": SHOWN}
+        return Figure("core.plots.scores:figure", values, self.sentence)
 
 
 def describe_slice(by: str, name: str) -> str:

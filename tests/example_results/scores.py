@@ -11,8 +11,9 @@ from core.base.result import Result
 from core.scoring.calibration_result import CalibrationResult
 from core.scoring.controls import control_run
 from core.scoring.knn_result import KnnResult, NeighboursResult
+from core.scoring.means_result import MeansResult
 from core.scoring.other_scores import other_scores_of_run
-from core.scoring.run_scores import RunRows, resample_mean, score_counts, score_run
+from core.scoring.run_scores import RunRows, count_rows, resample_mean, score_counts, score_run
 from core.scoring.score_result import ScoreResult
 from core.scoring.slices import SlicesResult
 from core.transfer.prior_provenance import Provenance
@@ -37,6 +38,8 @@ def examples() -> Sequence[Result]:
     run, fused = rows("good", 0.1), rows("fused", 0.3, method="fusion")
     by_gene = rows("by gene", 0.3, headline="macro")
     controls = control_run(fused, SPLITS, n=3)
+    counts = other_scores_of_run(count_rows(run), score_counts(run))
+    own = other_scores_of_run(run, score_run(run))
     return (
         replace(score(run, ("the same",)), product=resample_mean(run, 0)),
         score(fused, constant=("The run x changes no order.",)),
@@ -47,6 +50,8 @@ def examples() -> Sequence[Result]:
         KnnResult.of(numbers(FOLDS, NULL), "a kNN", 0.5, MARKS),
         replace(KnnResult.of(numbers(LOO), "a kNN", 0.5, MARKS), run="saved", remarks=("A remark.",)),
         neighbours(30),
+        MeansResult.of(run, "DE", own, counts),
+        MeansResult.of(run, "DIR", own),
         controls,
         CalibrationResult.of(run, "P(DE)", recalibrated=True),
         CalibrationResult.of(rows("unlabelled", 0.1, labelled=False), "P(up | DE)"),

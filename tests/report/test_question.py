@@ -41,10 +41,10 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(little_demo: Wo
         told = {round(value, 9) for column in together.table.select_dtypes("number") for value in together.table[column].dropna()}
         for one, run in zip(apart, (LABELLED, COLLAPSED), strict=True):
             assert run in str(together.table.to_dict())
-            wanted = one.table if kind != "baselines" else one.table[one.table["own"]]
+            wanted = one.table if kind != "baselines" else one.table[one.table["chosen"]]
             if kind == "score_spread":
                 wanted = one.table.groupby("label")["value"].median().to_frame()
-            for column in {"estimate", "score", "auroc", "observed", "a letter"} & set(wanted.columns) or {"value"}:
+            for column in {"estimate", "auroc", "observed", "a letter"} & set(wanted.columns) or {"value"}:
                 assert {round(value, 9) for value in wanted[column].dropna()} <= told, (kind, run, column)
 
 

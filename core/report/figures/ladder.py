@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.plots import ladder
+from core.plots import scores
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
@@ -15,11 +15,12 @@ from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import Standing, headline
+from core.stats.intervals import Interval
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 
 MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
-_COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
+_COLUMNS = ["run", "kind", "estimate", "low", "high", "n", "chosen"]
 
 
 def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
@@ -42,7 +43,11 @@ def describe_rows(first: Standing) -> str:
 
 
 def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
-    return {"run": run.name, "chosen": run.id == chosen, "kind": "here", **ladder.numbers(found.score.headline.value)}
+    return {"run": run.name, "chosen": run.id == chosen, "kind": "here", **_numbers(found.score.headline.value)}
+
+
+def _numbers(shown: Interval) -> dict[str, object]:
+    return {**shown.columns, "n": shown.n}
 
 
 def of_all(
@@ -66,11 +71,11 @@ def of_all(
         name = describe_rows(first)
         if first.score.headline.genes is None:
             baseline = counts[group[0].id].headline.value
-            of_group.append({"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **ladder.numbers(baseline)})
+            of_group.append({"run": NO_BIOLOGY, "kind": "baseline", "chosen": False, **_numbers(baseline)})
         else:
             name += f", over {first.score.headline.counted}"
         some = f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
-        ordered = sorted(of_group, key=lambda line: -float(str(line["score"])))
+        ordered = sorted(of_group, key=lambda line: -float(str(line["estimate"])))
         lines += [{"group": f"{name}{some}", **line} for line in ordered]
     table = pd.DataFrame(lines, columns=["group", *_COLUMNS])
     names = list(dict.fromkeys(standings[group[0].id].score.headline.name for group in groups))
@@ -78,7 +83,8 @@ def of_all(
     squares = " · squares use only how often genes were measured" if has_baseline else ""
     caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY}{squares}"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
-    chart = ladder.grouped_figure(table, "score" if len(names) > 1 else "mean" if has_baseline else names[0])
+    title = "score" if len(names) > 1 else "mean" if has_baseline else names[0]
+    chart = scores.figure(table, title, by="group", names="run")
     finding = sentence.partition(": ")[0]
     return CaptionedFigure("Runs beside the baselines without biology", dataset, sentence, caption, chart, table, finding)
 
@@ -90,12 +96,12 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
     sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
-    return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table), table)
+    return CaptionedFigure("Public scores", dataset, sentence, caption, scores.figure(table, "mean", names="run"), table)
 
 
 def _public_line(run: Run, half: float, n: float, chosen: str | None) -> dict[str, object]:
     score = run.public_score or 0
-    public = {"kind": "public", "score": run.public_score, "low": score - half, "high": score + half, "n": n}
+    public = {"kind": "public", "estimate": run.public_score, "low": score - half, "high": score + half, "n": n}
     return {"run": run.name, "chosen": run.id == chosen, **public}
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from core.plots import score_histograms, score_medians
-from core.report.captioned import CaptionedFigure
+from core.plots import score_histograms, scores
+from core.report.captioned import CaptionedFigure, together
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
 from core.scoring.row_numbers import score_name
@@ -62,21 +64,18 @@ def ties_sentence(rows: RunRows) -> str:
 
 def of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
     """Return the middle half of a number of `NUMBERS` by label, of two or more runs in one figure."""
-    made = [one for rows in runs if (one := of_run(rows, number)).chart is not None]
-    title, subject = f"{number} of each class", f"{len(runs)} runs"
-    if not made:
-        return CaptionedFigure(title, subject, f"{number}: only one class, so no comparison.")
-    quartiles = [
-        (one.subject, label, *part["value"].quantile([0.5, 0.25, 0.75]), len(part))
-        for one in made
-        for label, part in one.table.groupby("label", sort=False)
-    ]
-    table = pd.DataFrame(quartiles, columns=list(score_medians.COLUMNS))
-    rows = ", ".join(f"{one.subject} {len(one.table):,}" for one in made)
-    caption = f"{subject} · rows with a label: {rows} · median, and the middle half of the rows, not an interval of a score"
-    sentence = " ".join(one.sentence for one in made)
-    chart = score_medians.figure(table, number)
-    return CaptionedFigure(title, subject, sentence, caption, chart, table, f"{number} by label, {subject}")
+    made = [of_run(rows, number) for rows in runs]
+    of_labels = [one if one.chart is None else replace(one, table=_quartiles(one.table)) for one in made]
+    found = together(of_labels, partial(scores.figure, title=number, by="run", names="label", has_chance=False))
+    return replace(found, caption=f"{found.caption} · median, and the middle half of the rows") if found.caption else found
+
+
+def _quartiles(table: pd.DataFrame) -> pd.DataFrame:
+    of_labels = table.groupby("label", sort=False)["value"]
+    return pd.DataFrame(
+        {"label": label, "estimate": part.median(), "low": part.quantile(0.25), "high": part.quantile(0.75), "n": len(part)}
+        for label, part in of_labels
+    )
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

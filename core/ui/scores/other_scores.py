@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.report.figures import macro_scores
 from core.report.results import captioned
 from core.scoring.calibration_result import NUMBERS, RANKS, CalibrationResult
+from core.scoring.means_result import MeansResult
 from core.scoring.other_scores import METRICS
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
@@ -19,10 +19,11 @@ from core.ui.shared.widgets import show_captioned
 
 def show_macro(run: Run, rows: RunRows) -> None:
     """Show the means of the AUROCs of genes and of perturbations, beside the AUROC over all rows."""
-    found = loaders.other_scores(run.id)
+    own, counts = loaders.other_scores(run.id)
     for column, name in zip(st.columns(2, gap="medium"), METRICS, strict=True):
         with column:
-            show_captioned(macro_scores.of_runs([rows], [found], name), f"macro-{name}")
+            result = MeansResult.of(rows, name, own, counts)
+            show_captioned(captioned(result, run.name), f"macro-{name}")
     st.caption(
         "Each gene, or perturbation, with both classes weighs the same. Inside a gene, how often it was measured reveals "
         "nothing. The tab Slices lists each of them."

@@ -77,7 +77,7 @@ def _filter_value(by: str, name: str) -> str | list[str]:
 
 def show_curves(rows: RunRows, score: RunScore) -> None:
     """Show the ROC curves of DE and DIR beside those of the no-biology baseline, and the probabilities of each class."""
-    show_captioned(roc_curves.of_runs([rows], [score]), "roc")
+    show_captioned(roc_curves.of_run(rows, score), "roc")
     for column, number in zip(st.columns(2), score_spread.NUMBERS, strict=True):
         with column:
             show_captioned(score_spread.of_run(rows, number), f"spread-{number}")
