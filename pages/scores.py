@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.ui.scores import baselines, other_scores, panels, split_baselines
+from core.features.perturbqa import tab as split_baselines
+from core.ui.scores import baselines, other_scores, panels
 from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)

@@ -22,7 +22,7 @@ from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests import strength, worlds
-from tests.experiments.benchmark_baselines import cases as lines
+from tests.features.perturbqa import cases as lines
 from tests.little_demo import make_little_demo
 
 strength.register()

@@ -56,6 +56,7 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
         "secrets_file",
         "base",
         "base.feature",
+        "base.result",
         "features",
     )
     features = {name for name in rooms if name.startswith("core.features.")}

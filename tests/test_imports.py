@@ -44,7 +44,7 @@ EVERYONE = {
 MAY_IMPORT = {
     "pages": {"ui", "actions", "plots", "report", "scoring"},
     "app": {"ui"},
-    "cli": {"actions", "audit", "cells", "engine", "experiments", "finetune", "llm", "methods"}
+    "cli": {"actions", "audit", "cells", "engine", "finetune", "llm", "methods"}
     | {"report", "scoring", "store", "submission", "target_ranking", "transfer"},
     "ui": {
         "actions",
@@ -53,7 +53,6 @@ MAY_IMPORT = {
         "embeddings",
         "engine",
         "evidence",
-        "experiments",
         "explorer",
         "finetune",
         "llm",
@@ -74,7 +73,7 @@ MAY_IMPORT = {
         "llm",
         "stats",
     }
-    | {"submission", "site", "experiments", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring", "report"},
+    | {"submission", "site", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring", "report"},
     "importing": {"audit", "cells", "datasets", "embeddings", "engine", "scoring", "stats", "store"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
@@ -84,7 +83,6 @@ MAY_IMPORT = {
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "explorer": {"methods", "plots", "scoring", "stats", "store", "transfer"},
-    "experiments": {"scoring", "transfer", "embeddings", "evidence", "stats"},
     "report": {"explorer", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},

@@ -32,7 +32,6 @@ streamed_knn   predicts the pairs of a Parquet file by a kNN
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 made_runs      runs that something needs done: found, made here or waited for
-benchmark_baselines  what simple methods score on a split with labels
 target_ranking  target rankings: trains, evaluates, finds and deletes them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
 lineage        a run, the runs that it was made from, and what they used

@@ -18,8 +18,6 @@ note        note: add, list, delete
 search      search
 numbers     score, compare, bench
 controls    controls
-baselines   baselines
-again       again
 ask         ask
 audit       audit: debate, leakage
 cells       cells: describe, labels, predictions

@@ -53,7 +53,6 @@ PANELS: Mapping[str, Mapping[str, Command | Group]] = {
         "score": Command("numbers", "Score a run: AUROCs with intervals."),
         "compare": Command("numbers", "Compare run B with run A, or several runs."),
         "controls": Command("controls", "Score baselines without biology on a run's rows."),
-        "baselines": Command("baselines", "Score simple methods on a split."),
         "audit": Group("Audit debates and leakage."),
         "rubric": Group("Rubrics: questions asked of every text of a run."),
     },

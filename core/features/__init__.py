@@ -14,7 +14,7 @@ from typing import Any
 
 from core.base.feature import Feature, resolve
 
-NAMES = ("arguments", "asking", "experiments", "published")
+NAMES = ("arguments", "asking", "experiments", "perturbqa", "published")
 ENTRY_POINT = "perturbdesk.features"
 
 

@@ -22,7 +22,6 @@ import pytest
 
 from core.actions import bundles, component_loader, finetunes, imports
 from core.actions.ask import Question
-from core.actions.benchmark_baselines import BaselineRequest
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.job_kinds.base import Job
@@ -69,7 +68,6 @@ ACTIONS = REPOSITORY / "core" / "actions"
 KINDS: Mapping[str, tuple[str, str]] = {
     "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
     "backups": ("restore", "back_up"),
-    "benchmark_baselines": ("", "compute_baselines"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
     "cell_predictions": ("import_predictions import_uploaded", ""),
     "cells": ("label_cells start_labels", "control_expression_of describe_typed find_problems job_of screen_folder"),
@@ -196,7 +194,6 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "JobFolder": JOB,
         "Job": Job("experiment", "b", "b", JOB, "crashed", can_resume=True),
         "Reporter": Reporter(JobFolder(stage.files / "none")),
-        "BaselineRequest": BaselineRequest(dataset.id, "train"),
         "BundleFile": stage.bundle,
         "ImportOptions": ImportOptions(),
         "PackageOptions": PackageOptions("B"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.base.result import Result
-from core.experiments.benchmark_baselines.published_scores import load_published_scores
-from core.experiments.benchmark_baselines.split import SplitBaselines
-from core.experiments.benchmark_baselines.table import HopScore, Reach, Share
+from core.features.perturbqa.baselines.published_scores import load_published_scores
+from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.table import HopScore, Reach, Share
 from core.label_marks import LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered
 from core.stats.delong import Estimate

@@ -11,9 +11,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.evidence.packs import Packs, Source
-from core.experiments.benchmark_baselines.base import knowledge_baselines
-from core.experiments.benchmark_baselines.material import GeneKnowledge, Material, make_graphs, make_material
-from core.experiments.benchmark_baselines.table import BaselineTable, score_baselines
+from core.features.perturbqa.baselines.base import knowledge_baselines
+from core.features.perturbqa.baselines.material import GeneKnowledge, Material, make_graphs, make_material
+from core.features.perturbqa.baselines.table import BaselineTable, score_baselines
 from core.scoring.baselines import BaselineScore, dataset_baselines
 from core.transfer.row_index import RowIndex
 

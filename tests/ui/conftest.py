@@ -17,12 +17,12 @@ from core.actions import component_loader
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.features.arguments import row_panel
+from core.features.perturbqa import tab as baselines_tab
 from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.fuse import at_rest
-from core.ui.scores import split_baselines
 from core.ui.shared import space_numbers, widgets
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
@@ -130,7 +130,7 @@ def app_at(page: str) -> AppTest:
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, at_rest, split_baselines, row_panel):
+    for module in (space_numbers, at_rest, baselines_tab, row_panel):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

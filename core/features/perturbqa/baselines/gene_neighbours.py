@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
-from core.experiments.benchmark_baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
+from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
+from core.features.perturbqa.baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 

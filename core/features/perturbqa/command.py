@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
 from core.cli import names
 from core.cli.base import Json
 from core.cli.results import show_result
-from core.experiments.benchmark_baselines.attention_settings import read_grid
+from core.features.perturbqa.baselines.attention_settings import read_grid
+from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 
 app = typer.Typer()
 

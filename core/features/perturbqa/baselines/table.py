@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import MissingPackage
-from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction, knowledge_baselines
-from core.experiments.benchmark_baselines.material import Material
+from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction, knowledge_baselines
+from core.features.perturbqa.baselines.material import Material
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
 from core.stats.scored_rows import ScoredRows

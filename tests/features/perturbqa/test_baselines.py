@@ -13,13 +13,13 @@ from sklearn.metrics import roc_auc_score
 from core.errors import InputError
 from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
-from core.experiments.benchmark_baselines.base import Prediction, knowledge_baselines
-from core.experiments.benchmark_baselines.material import Material, benchmark_of_lines, make_material
-from core.experiments.benchmark_baselines.published_scores import load_published_scores
-from core.experiments.benchmark_baselines.table import Share, score_baselines
+from core.features.perturbqa.baselines.base import Prediction, knowledge_baselines
+from core.features.perturbqa.baselines.material import Material, benchmark_of_lines, make_material
+from core.features.perturbqa.baselines.published_scores import load_published_scores
+from core.features.perturbqa.baselines.table import Share, score_baselines
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
-from tests.experiments.benchmark_baselines import cases
+from tests.features.perturbqa import cases
 
 FRAME, PACKS = cases.screen(), cases.packs()
 MATERIAL = cases.material(FRAME, PACKS)

@@ -11,11 +11,11 @@ import pandas as pd
 
 from core.base.result import Figure, Table, hidden
 from core.evidence.packs import Packs
-from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
-from core.experiments.benchmark_baselines.base import knowledge_baselines
-from core.experiments.benchmark_baselines.material import make_material, read_gene_knowledge
-from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
-from core.experiments.benchmark_baselines.table import BaselineTable, HopScore, Reach, score_baselines
+from core.features.perturbqa.baselines.attention_settings import AttentionGrid
+from core.features.perturbqa.baselines.base import knowledge_baselines
+from core.features.perturbqa.baselines.material import make_material, read_gene_knowledge
+from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
+from core.features.perturbqa.baselines.table import BaselineTable, HopScore, Reach, score_baselines
 from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text

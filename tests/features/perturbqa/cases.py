@@ -10,8 +10,8 @@ import pandas as pd
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.evidence.packs import Packs, Source
-from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
-from core.experiments.benchmark_baselines.material import Material, make_material, read_gene_knowledge
+from core.features.perturbqa.baselines.attention_settings import AttentionGrid
+from core.features.perturbqa.baselines.material import Material, make_material, read_gene_knowledge
 from core.store import changes, datasets, pairs
 from core.store.datasets import Dataset
 from core.transfer.row_index import RowIndex

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
-from core.experiments.benchmark_baselines.base import knowledge_baselines
-from core.experiments.benchmark_baselines.material import predictable_splits
-from core.experiments.benchmark_baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.base import knowledge_baselines
+from core.features.perturbqa.baselines.material import predictable_splits
+from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.background import Result, background

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-import core.experiments.benchmark_baselines as room
-from core.experiments.benchmark_baselines.material import Material
+import core.features.perturbqa.baselines as room
+from core.features.perturbqa.baselines.material import Material
 from core.stats.arrays import Bools, Floats
 
 

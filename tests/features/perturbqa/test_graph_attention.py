@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, MissingPackage
-from core.experiments.benchmark_baselines import graph_attention
-from core.experiments.benchmark_baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
-from core.experiments.benchmark_baselines.base import Prediction
-from core.experiments.benchmark_baselines.graph_attention import (
+from core.features.perturbqa.baselines import graph_attention
+from core.features.perturbqa.baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
+from core.features.perturbqa.baselines.base import Prediction
+from core.features.perturbqa.baselines.graph_attention import (
     edges_of,
     hold_out_perturbations,
     make_network,
     node_vectors,
     train_networks,
 )
-from core.experiments.benchmark_baselines.table import score_baselines
+from core.features.perturbqa.baselines.table import score_baselines
 from core.transfer.gene_graph import make_gene_graph
-from tests.experiments.benchmark_baselines import cases
+from tests.features.perturbqa import cases
 
 FRAME, PACKS = cases.screen(), cases.packs()
 SMALL = AttentionGrid(((1, 8), (2, 8)), epochs=4, patience=4, batch=32)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from core.actions import cells, packs
 from core.actions.workspace import Workspace
-from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
-from core.experiments.benchmark_baselines.material import benchmark_of_lines
-from core.experiments.benchmark_baselines.split import SplitBaselines, SplitInputs, find_split_baselines
+from core.features.perturbqa.baselines.attention_settings import AttentionGrid
+from core.features.perturbqa.baselines.material import benchmark_of_lines
+from core.features.perturbqa.baselines.split import SplitBaselines, SplitInputs, find_split_baselines
 from core.store import datasets, pairs
 
 

@@ -1,4 +1,4 @@
-"""Experiments, tab Baselines."""
+"""Scores, tab Baselines: simple methods on a split."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
+from core.features.perturbqa import tab
 from core.importing.import_target import ImportOptions
 from core.store import datasets, pairs
-from core.ui.scores import split_baselines
 from core.ui.shared.background import Background, Result
 from tests import worlds
 from tests.commands import core_json
@@ -36,7 +36,7 @@ def table_with(app: AppTest, column: str) -> pd.DataFrame:
 
 @pytest.mark.soak
 def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert not app.exception
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
@@ -52,7 +52,7 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
 
 @pytest.mark.soak
 def test_rows_of_another_line_can_be_learned_from(visit: Visit, cell_lines: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines", training="hepg2")
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562", "--train-on", "hepg2")
     of_text = next(each for each in printed["baselines"] if each["name"] == "text kNN")
@@ -77,7 +77,7 @@ def test_a_dataset_without_such_a_split_has_none(visit: Visit, small_workspace: 
 def test_they_stand_below_the_controls_of_a_run(
     visit: Visit, cell_lines: Workspace, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(split_baselines, "background", AtOnce)
+    monkeypatch.setattr(tab, "background", AtOnce)
     copied = worlds.copied(cell_lines.settings.workspace, workspace)
     with copied.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, "k562").id)[["pair_id"]].rename(columns={"pair_id": "id"})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from core.embeddings.encoders import require_package
-from core.experiments.benchmark_baselines.attention_settings import (
+from core.features.perturbqa.baselines.attention_settings import (
     DROPOUT,
     FEED_FORWARD,
     HEADS,
@@ -24,8 +24,8 @@ from core.experiments.benchmark_baselines.attention_settings import (
     WEIGHT_DECAY,
     AttentionGrid,
 )
-from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
-from core.experiments.benchmark_baselines.material import NO_NETWORK, Material
+from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
+from core.features.perturbqa.baselines.material import NO_NETWORK, Material
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows

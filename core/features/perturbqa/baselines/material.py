@@ -13,7 +13,7 @@ from core import embeddings
 from core.errors import InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
-from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
+from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.stats.arrays import Bools
 from core.stats.scores_and_labels import Outcome, outcome_of
 from core.transfer.gene_graph import GeneGraph, make_gene_graph
