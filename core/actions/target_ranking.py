@@ -18,10 +18,11 @@ from core.jobs import work
 from core.jobs.start import command_line, start
 from core.target_ranking import results
 from core.target_ranking.candidates import read_candidates
-from core.target_ranking.evaluate import EvaluationRequest, evaluate
+from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
+from core.target_ranking.models.base import Report
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
-from core.target_ranking.results import RankingFolder, Report, SavedEvaluation, list_folders
+from core.target_ranking.results import RankingFolder, list_folders
 from core.target_ranking.splits import Split
 from core.texts import list_known
 
@@ -61,7 +62,7 @@ def create(workspace: Workspace, request: TrainingRequest, *, replace: bool = Fa
 
 def evaluate_saved(
     workspace: Workspace, name: str, request: EvaluationRequest, report: Report = lambda _share, _what: None
-) -> SavedEvaluation:
+) -> Evaluation:
     """Evaluate the fitted models of a target ranking and keep the table.
 
     The cells are read again from where they came. Raise NotFound, InputError for cells that are gone or others, and StateError
@@ -77,9 +78,9 @@ def evaluate_saved(
     folder.refuse_other_cells(cells.sha256())
     result = evaluate(models, cells, split, request, training.seed, pools, report)
     with workspace.change("evaluate target ranking", name) as (_, detail):
-        saved = folder.write_evaluation(request, result)
-        detail |= {"mask": request.mask, "unit": request.unit, "candidates": saved.facts["pool"]}
-        return saved
+        folder.write_evaluation(result)
+        detail |= {"mask": request.mask, "unit": request.unit, "candidates": result.settings["pool"]}
+    return result
 
 
 def delete(workspace: Workspace, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +11,10 @@ import numpy as np
 from core.errors import InputError
 from core.file_io import read_file
 from core.target_ranking.expression import Flags, parse_condition
+from core.target_ranking.metrics import Pools
 from core.texts import list_some, parse_json
 
 MAX_BYTES: Final = 100_000_000
-Pools = Mapping[str, frozenset[str]]
 
 
 def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozenset[str]]:
@@ -43,8 +43,7 @@ def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozen
 
 
 def _pool(genes: object, where: str) -> frozenset[str]:
-    is_list = isinstance(genes, list) and all(isinstance(gene, str) and gene for gene in genes)
-    if not isinstance(genes, list) or not genes or not is_list:
+    if not isinstance(genes, list) or not genes or not all(isinstance(gene, str) and gene for gene in genes):
         raise InputError(f"{where}: got {genes!r:.80}, expected a list of genes")
     if n_repeated := len(genes) - len(set(genes)):
         raise InputError(f"{where}: {n_repeated:,} genes are listed twice, expected each once")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from core.target_ranking.expression import targets_in
-from core.target_ranking.metrics import KS, Metric, Tie, expected_metrics
+from core.target_ranking.metrics import KS, Metric, Pools, best_metrics
 from core.target_ranking.splits import Split
 
 NAMES: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}
@@ -46,11 +46,7 @@ class Ceilings:
         return steps
 
 
-def ceilings_of(
-    split: Split,
-    candidates: Mapping[str, Collection[str]] | None = None,
-    n_genes: int | None = None,
-) -> Ceilings:
+def ceilings_of(split: Split, pools: Pools | None = None, n_genes: int | None = None) -> Ceilings:
     """Return the ceilings of a split, computed from its conditions, at each of KS and at every
     smaller k where one rises.
 
@@ -62,21 +58,5 @@ def ceilings_of(
     """
     most = max(len(targets_in(condition)) for condition in split.test)
     ks = sorted({*KS, *range(1, most + 1)})
-    rows = []
-    for condition in split.test:
-        pool = None if candidates is None else candidates[condition]
-        targets = targets_in(condition)
-        rows.append(expected_metrics(_best_ties(targets, split, pool, n_genes), len(targets), ks))
+    rows = [best_metrics(condition, split.trained_genes, pools, n_genes, ks) for condition in split.test]
     return Ceilings({metric: tuple(row[metric] for row in rows) for metric in rows[0]}, split.test)
-
-
-def _best_ties(targets: Sequence[str], split: Split, pool: Collection[str] | None, n_genes: int | None) -> list[Tie]:
-    """Return the ties of a condition's ranked targets in the best model of trained genes."""
-    ranked = [gene for gene in targets if pool is None or gene in pool]
-    n_trained = sum(gene in split.trained_genes for gene in ranked)
-    n_scored = len(split.trained_genes if pool is None else split.trained_genes & set(pool))
-    n_ranked = n_genes if pool is None else len(pool)
-    ties = [Tie(position + 1, 1, 1) for position in range(n_trained)]
-    if n_ranked is not None and len(ranked) > n_trained and n_ranked > n_scored:
-        ties.append(Tie(n_scored + 1, n_ranked - n_scored, len(ranked) - n_trained))
-    return ties

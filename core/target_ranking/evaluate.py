@@ -3,8 +3,9 @@ the structural ceiling."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.errors import InputError
 from core.fields.record import setting
-from core.target_ranking.candidates import Pools, pool_matrix
+from core.hashes import KEY_DIGITS, sha256_of
+from core.target_ranking.candidates import pool_matrix
 from core.target_ranking.ceilings import Ceilings, ceilings_of
 from core.target_ranking.expression import (
     ExpressionSet,
@@ -26,17 +27,20 @@ from core.target_ranking.expression import (
     targets_in,
 )
 from core.target_ranking.metrics import (
+    KS,
     Floats,
     Metric,
+    Pools,
     Unit,
     clustered_interval,
     place_targets,
     random_level,
     score_rankings,
 )
-from core.target_ranking.models.base import FittedModel
-from core.target_ranking.splits import Split, require_conditions
+from core.target_ranking.models.base import FittedModel, Report
+from core.target_ranking.splits import Split
 
+ALL_GENES: Final = "all genes"  # the pool of an evaluation without candidates
 TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
 NO_FILE: Final = "a page reads no file of this machine except the cells"  # why a form leaves it out
@@ -83,14 +87,22 @@ class EvaluationRequest:
 class Evaluation:
     """The scores and rankings of models.
 
-    table: model, stratum, metric, k (NaN for mrr), estimate, low, high, random, ceiling, n,
-    conditions. genes: model, condition, rank (inf outside the pool), gene, is_target: the first TOP
-    genes and all targets of each model and test condition, from rankings of averaged cells.
+    settings: mask, unit, ks and pool, which identify it among those of the same models. ceilings:
+    as of `Ceilings.steps`. table: model, stratum, metric, k (NaN for mrr), estimate, low, high,
+    random, ceiling, n, conditions. genes: model, condition, rank (inf outside the pool), gene,
+    is_target: the first TOP genes and all targets of each model and test condition, from rankings
+    of averaged cells.
     """
 
+    settings: Mapping[str, Any]
+    ceilings: Mapping[str, Mapping[str, str]]
     table: pd.DataFrame
     genes: pd.DataFrame
-    ceilings: Ceilings
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return sha256_of(json.dumps(dict(self.settings), sort_keys=True))[:KEY_DIGITS]
 
 
 def evaluate(
@@ -100,66 +112,44 @@ def evaluate(
     request: EvaluationRequest,
     seed: int = 0,
     pools: Pools | None = None,
-    report: Callable[[float, str], object] = lambda _share, _what: None,
+    report: Report = lambda _share, _what: None,
 ) -> Evaluation:
-    """Return the evaluation of fitted models on the test conditions of a split.
+    """Return the evaluation of models on the test conditions of a split.
 
-    cells: the cells of the test conditions and the control cells. seed: of matched controls. pools:
-    the candidates of each test condition; None to rank all genes. Raise InputError for models fitted
-    on other genes, and for a test condition without cells.
+    cells: with those on which the models were fitted. seed: of matched controls. pools: the
+    candidates of each test condition; None to rank all genes.
     """
-    _check(models, cells, split)
     test = cells.of_conditions(split.test)
     single = take_perturbed(test, test, np.random.default_rng(seed), "test")
     averages = single.average(by_batch=False)
     rows = averages if request.unit == "condition" else single
-    perturbed = {gene for condition in split.conditions for gene in targets_in(condition)}
-    hidden = frozenset(map(int, np.flatnonzero(np.isin(cells.genes, [*perturbed]))))
+    perturbed = [gene for condition in split.conditions for gene in targets_in(condition)]
+    hidden = np.flatnonzero(np.isin(cells.genes, perturbed)).tolist()
     conditions = rows.conditions.tolist()
     random = random_level(conditions, pools, len(cells.genes))
     ceilings = ceilings_of(split, pools, len(cells.genes))
     lines: list[dict[str, Any]] = []
     genes: list[pd.DataFrame] = []
-    for position, (name, model) in enumerate(models.items()):
-        report(position / len(models), f"{name}: ranking genes for {len(conditions):,} {request.unit}s")
-        ranker = _Ranker(model, request.mask, hidden, pools)
-        places = [
-            each for block, scores, ranked in ranker.blocks(rows) for each in place_targets(scores, block.target_columns, ranked)
-        ]
-        lines += _table_lines(name, score_rankings(places), random, ceilings, conditions, split)
-        genes += _first_genes(name, ranker, averages)
-    return Evaluation(pd.DataFrame(lines), pd.concat(genes, ignore_index=True), ceilings)
 
-
-def _check(models: Mapping[str, FittedModel], cells: ExpressionSet, split: Split) -> None:
-    if not models:
-        raise InputError("evaluation: got no model, expected at least one")
-    for name, model in models.items():
-        if model.genes != cells.genes:
-            raise InputError(
-                f"{name}: was fitted on {len(model.genes):,} genes, expected the same {len(cells.genes):,} as the cells"
-            )
-    require_conditions(split, split.test, cells.perturbed, "evaluation")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ranker:
-    """A model with the limits on what it sees and ranks. hidden: columns of the mask "targets"."""
-
-    model: FittedModel
-    mask: Mask
-    hidden: frozenset[int]
-    pools: Pools | None
-
-    def blocks(self, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats, Flags]]:
+    def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats, Flags]]:
         """Yield the rows in blocks, with their scores and flags of the ranked genes."""
         for start in range(0, len(rows.x), CELLS_AT_ONCE):
             block = rows.take(np.arange(start, min(start + CELLS_AT_ONCE, len(rows.x))))
-            x = mask_expression(block.x, block.controls.means(), self.mask, self.hidden)
+            x = mask_expression(block.x, block.controls.means(), request.mask, hidden)
             ranked = np.ones(x.shape, dtype=np.bool_)
-            if self.pools is not None:
-                ranked = pool_matrix(self.pools, block.conditions.tolist(), self.model.genes)
-            yield block, self.model.score(x, block.controls), ranked
+            if pools is not None:
+                ranked = pool_matrix(pools, block.conditions.tolist(), cells.genes)
+            yield block, model.score(x, block.controls), ranked
+
+    for position, (name, model) in enumerate(models.items()):
+        report(position / len(models), f"{name}: ranking genes for {len(conditions):,} {request.unit}s")
+        ranked = rank(model, rows)
+        places = [place for block, *scores in ranked for place in place_targets(scores[0], block.target_columns, scores[1])]
+        lines += _table_lines(name, score_rankings(places), random, ceilings, conditions, split)
+        genes += (table for block in rank(model, averages) for table in _first_genes(name, cells.genes, *block))
+    pool = ALL_GENES if request.candidates is None else request.candidates.name
+    settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
+    return Evaluation(settings, ceilings.steps(), pd.DataFrame(lines), pd.concat(genes, ignore_index=True))
 
 
 def _table_lines(
@@ -177,15 +167,12 @@ def _table_lines(
         clusters = np.array(conditions)[chosen].tolist()
         n_rows = Counter(clusters)
         for (metric, k), values in scores.items() if clusters else ():
-            score = clustered_interval(values[chosen], clusters)
             yield {
                 "model": model,
                 "stratum": stratum,
                 "metric": metric,
                 "k": float("nan") if k is None else float(k),
-                "estimate": score.estimate,
-                "low": score.low,
-                "high": score.high,
+                **clustered_interval(values[chosen], clusters).columns,
                 "random": float(random[metric, k][chosen].mean()),
                 "ceiling": ceilings.value(metric, k, n_rows),
                 "n": len(clusters),
@@ -198,23 +185,22 @@ def _stratum(condition: str, split: Split) -> str:
     return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
 
 
-def _first_genes(model: str, ranker: _Ranker, averages: PerturbedCells) -> Iterator[pd.DataFrame]:
+def _first_genes(
+    model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats, ranked: Flags
+) -> Iterator[pd.DataFrame]:
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
-    genes = ranker.model.genes
-    for block, scores, ranked in ranker.blocks(averages):
-        can_rank = np.isfinite(scores) & ranked
-        for row, targets in enumerate(block.target_columns):
-            order = np.argsort(-scores[row], kind="stable")
-            top = order[can_rank[row][order]][:TOP]
-            shown = tuple(map(int, dict.fromkeys([*top, *targets])))
-            [places] = place_targets(scores[row][None], [shown], ranked[row][None])
-            table = pd.DataFrame(
-                {
-                    "model": model,
-                    "condition": str(block.conditions[row]),
-                    "rank": [np.inf if place is None else place[0] + (place[1] - 1) / 2 for place in places],
-                    "gene": [genes[column] for column in shown],
-                    "is_target": [column in targets for column in shown],
-                }
-            )
-            yield table.sort_values("rank", kind="stable")
+    for row, targets in enumerate(block.target_columns):
+        order = np.argsort(-scores[row], kind="stable")
+        top = order[(np.isfinite(scores[row]) & ranked[row])[order]][:TOP]
+        columns = tuple(map(int, dict.fromkeys([*top, *targets])))
+        [places] = place_targets(scores[row][None], [columns], ranked[row][None])
+        table = pd.DataFrame(
+            {
+                "model": model,
+                "condition": str(block.conditions[row]),
+                "rank": [np.inf if place is None else place[0] + (place[1] - 1) / 2 for place in places],
+                "gene": [genes[column] for column in columns],
+                "is_target": [column in targets for column in columns],
+            }
+        )
+        yield table.sort_values("rank", kind="stable")

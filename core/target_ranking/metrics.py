@@ -13,16 +13,17 @@ of the tie count, all targets are missed with probability C(t - c, m) / C(t, m) 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from core.errors import InputError
 from core.stats import validate
@@ -36,12 +37,12 @@ AT_K: Final = ("relevant_hit", "exact_hit", "recall")
 MRR: Final = "mrr"
 Unit = Literal["condition", "cell"]
 Floats = NDArray[np.float64]
+Pools = Mapping[str, frozenset[str]]  # the candidates of each condition
 Metric = tuple[str, int | None]  # a metric in AT_K with its k, or ("mrr", None)
 Place = tuple[int, int] | None  # of a target: the first rank of its tie, and how many genes tie
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(NamedTuple):
     """Genes with the same score. first: the first of their ranks, from 1; tied: number of genes;
     targets: number of targets among them, above 0.
     """
@@ -49,10 +50,6 @@ class Tie:
     first: int
     tied: int
     targets: int
-
-    def inside(self, k: int) -> int:
-        """Return the number of ranks of this tie among the first k."""
-        return min(max(k - self.first + 1, 0), self.tied)
 
 
 def place_targets(scores: NDArray[Any], targets: Sequence[tuple[int, ...]], candidates: Flags | None = None) -> list[list[Place]]:
@@ -97,24 +94,31 @@ def mean_reciprocal_rank(scores: NDArray[Any], columns: NDArray[np.intp], cells:
     return float(score_rankings(places, ks=())[MRR, None].mean())
 
 
-def random_level(
-    conditions: Sequence[str],
-    pools: Mapping[str, Collection[str]] | None,
-    n_genes: int,
-    ks: Sequence[int] = KS,
-) -> dict[Metric, Floats]:
+def random_level(conditions: Sequence[str], pools: Pools | None, n_genes: int, ks: Sequence[int] = KS) -> dict[Metric, Floats]:
     """Return the expected metrics of a random order of the ranked genes for each row: all tie.
 
     conditions: of each row. pools: the candidates of each condition, None if all n_genes are ranked.
     """
-    metrics: dict[str, dict[Metric, Fraction]] = {}
-    for condition in dict.fromkeys(conditions):
-        targets = targets_in(condition)
-        n_ranked = n_genes if pools is None else len(pools[condition])
-        n_inside = sum(pools is None or gene in pools[condition] for gene in targets)
-        ties = [Tie(1, n_ranked, n_inside)] if n_inside else []
-        metrics[condition] = expected_metrics(ties, len(targets), ks)
-    return _as_arrays([metrics[condition] for condition in conditions])
+    levels = {name: best_metrics(name, frozenset(), pools, n_genes, ks) for name in set(conditions)}
+    return _as_arrays([levels[name] for name in conditions])
+
+
+def best_metrics(
+    condition: str, scored: frozenset[str], pools: Pools | None, n_genes: int | None, ks: Sequence[int]
+) -> dict[Metric, Fraction]:
+    """Return the metrics of the best model that scores only some genes; the others tie behind them.
+
+    n_genes: number of genes ranked without pools; None if unknown, then no others are ranked.
+    """
+    targets, pool = targets_in(condition), None if pools is None else pools[condition]
+    ranked = [gene for gene in targets if pool is None or gene in pool]
+    n_first = sum(gene in scored for gene in ranked)
+    n_scored = len(scored if pool is None else scored & pool)
+    n_ranked = n_genes if pool is None else len(pool)
+    ties = [Tie(position + 1, 1, 1) for position in range(n_first)]
+    if n_ranked is not None and len(ranked) > n_first and n_ranked > n_scored:
+        ties.append(Tie(n_scored + 1, n_ranked - n_scored, len(ranked) - n_first))
+    return expected_metrics(ties, len(targets), ks)
 
 
 def _as_arrays(rows: Sequence[Mapping[Metric, Fraction]]) -> dict[Metric, Floats]:
@@ -127,17 +131,15 @@ def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> 
     Relevant hit is the probability that some target is among the first k; exact hit, that all are,
     0 if some are not ranked; recall, the expected share.
     """
-    best = min(ties, key=lambda tie: tie.first, default=None)
-    mrr = 0.0 if best is None else _reciprocal(best.first, best.tied, best.targets)
+    mrr = _reciprocal(min(ties)) if ties else 0.0
     metrics: dict[Metric, Fraction] = {(MRR, None): Fraction(mrr)}
     all_ranked = sum(tie.targets for tie in ties) == n_targets
     for k in ks:
-        inside = [(tie, tie.inside(k)) for tie in ties]
-        missed = prod((_all_on(tie.tied - n, tie) for tie, n in inside), start=Fraction(1))
-        hit = prod((_all_on(n, tie) for tie, n in inside), start=Fraction(all_ranked))
-        shares = (Fraction(tie.targets * n, tie.tied) for tie, n in inside)
+        inside = [(tie, min(max(k - tie.first + 1, 0), tie.tied)) for tie in ties]
+        missed = math.prod((_all_on(tie.tied - n, tie) for tie, n in inside), start=Fraction(1))
         metrics["relevant_hit", k] = 1 - missed
-        metrics["exact_hit", k] = hit
+        metrics["exact_hit", k] = math.prod((_all_on(n, tie) for tie, n in inside), start=Fraction(all_ranked))
+        shares = (Fraction(tie.targets * n, tie.tied) for tie, n in inside)
         metrics["recall", k] = sum(shares, start=Fraction(0)) / n_targets
     return metrics
 
@@ -162,20 +164,14 @@ def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[fl
 @lru_cache(maxsize=65_536)
 def _all_on(places: int, tie: Tie) -> Fraction:
     """Return the probability that all targets of a tie fall on some `places` of its ranks."""
-    factors = (Fraction(max(places - i, 0), tie.tied - i) for i in range(tie.targets))
-    return prod(factors, start=Fraction(1))
+    return Fraction(math.comb(places, tie.targets), math.comb(tie.tied, tie.targets))
 
 
 @lru_cache(maxsize=65_536)
-def _reciprocal(first: int, tied: int, targets: int) -> float:
+def _reciprocal(tie: Tie) -> float:
     """Return the expected 1 / rank of the first target in a tie. Of t ranks, the r-th is the first
     of m targets with probability C(t - r, m - 1) / C(t, m).
     """
-    if tied == 1:
-        return 1 / first
-    # number of skipped ranks, each with the share of the rest that is not a target
-    before = np.arange(tied - targets)
-    shares = (tied - targets - before) / (tied - before)
-    passed = np.concatenate(([1.0], np.cumprod(shares)))
-    places = np.arange(len(passed))
-    return float((passed * targets / (tied - places) / (first + places)).sum())
+    after = np.arange(tie.tied)[::-1]  # ranks of the tie behind each
+    chances = comb(after, tie.targets - 1) / comb(tie.tied, tie.targets)
+    return float((chances / (tie.first + np.arange(tie.tied))).sum())

@@ -11,9 +11,7 @@ The training process writes its own files here too: heartbeat, control, log.txt,
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -23,14 +21,12 @@ import pandas as pd
 
 from core.errors import InputError, NotFound
 from core.file_io import read_file, remove_folder, replace_file
-from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import JobStatus, status_of
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
-from core.target_ranking.metrics import KS
 from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
-from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, load_model, read_manifest
+from core.target_ranking.models.base import FitSettings, FittedModel, Report, fit_model, load_model, read_manifest
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
 from core.target_ranking.splits import Kind, Split, draw_split, require_conditions
@@ -38,18 +34,6 @@ from core.target_ranking.splits import Kind, Split, draw_split, require_conditio
 MANIFEST: Final = "manifest.json"
 CHECKPOINTS: Final = "checkpoints"
 MAX_BYTES: Final = 1 << 30
-ALL_GENES: Final = "all genes"
-Report = Callable[[float, str], object]
-
-
-@dataclass(frozen=True, slots=True)
-class SavedEvaluation:
-    """One evaluation saved in a folder. facts: plain data on what was scored. table, genes: as in `Evaluation`."""
-
-    key: str
-    facts: Mapping[str, Any]
-    table: pd.DataFrame
-    genes: pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +114,18 @@ class RankingFolder:
             raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
         return {name: load_model(self.model(name)) for name in names}
 
-    def write_evaluation(self, request: EvaluationRequest, result: Evaluation) -> SavedEvaluation:
+    def write_evaluation(self, result: Evaluation) -> None:
         """Write an evaluation, its description last. An earlier evaluation of the same settings is replaced."""
-        pool = ALL_GENES if request.candidates is None else request.candidates.name
-        settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
-        key = sha256_of(json.dumps(settings, sort_keys=True))[:KEY_DIGITS]
-        place = self.path / "evaluations" / key
+        place = self.path / "evaluations" / result.key
         place.mkdir(parents=True, exist_ok=True)
         (place / "evaluation.json").unlink(missing_ok=True)
         for name, table in (("table", result.table), ("genes", result.genes)):
             content = BytesIO()
             table.to_parquet(content, index=False)
             replace_file(place / f"{name}.parquet", content.getvalue(), durable=True)
-        facts = {**settings, "ceilings": result.ceilings.steps()}
-        write_json(place / "evaluation.json", facts)
-        return SavedEvaluation(key, facts, result.table, result.genes)
+        write_json(place / "evaluation.json", {**result.settings, "ceilings": result.ceilings})
 
-    def evaluations(self) -> list[SavedEvaluation]:
+    def evaluations(self) -> list[Evaluation]:
         """Return the complete evaluations, the latest last."""
         places = [path.parent for path in self.path.glob("evaluations/*/evaluation.json")]
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
@@ -171,9 +150,10 @@ def list_folders(path: Path) -> list[RankingFolder]:
     return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
 
 
-def _read_evaluation(place: Path) -> SavedEvaluation:
+def _read_evaluation(place: Path) -> Evaluation:
     table, genes = (pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES))) for name in ("table", "genes"))
-    return SavedEvaluation(place.name, _read(place / "evaluation.json"), table, genes)
+    facts = _read(place / "evaluation.json")
+    return Evaluation(facts, facts.pop("ceilings"), table, genes)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -219,6 +199,5 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
         fit_model(name, training, validation, settings, report_model).save(folder.model(name))
         shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
-    evaluation = EvaluationRequest()
-    folder.write_evaluation(evaluation, evaluate(folder.load_models(), read.cells, split, evaluation, request.seed))
+    folder.write_evaluation(evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed))
     write_json(folder.path / MANIFEST, {"models": list(folder.saved_models())})

@@ -12,9 +12,9 @@ import pandas as pd
 
 from core.base.result import Figure, Table, hidden
 from core.fields.record import option_of
-from core.target_ranking.evaluate import STRATA, EvaluationRequest
+from core.target_ranking.evaluate import ALL_GENES, STRATA, Evaluation, EvaluationRequest
 from core.target_ranking.metrics import MRR
-from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
+from core.target_ranking.results import RankingFolder
 from core.target_ranking.splits import PARTS
 from core.texts import estimate_text, number_text
 
@@ -155,30 +155,30 @@ class TargetTable:
         return Figure("core.plots.curves:figure", values, self.sentence)
 
 
-def table_of(folder: RankingFolder, saved: SavedEvaluation, metric: str | None = None) -> TargetTable:
+def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None) -> TargetTable:
     """Return the table of a saved evaluation. Raise NotFound before the cells are read."""
-    split, facts = folder.split(), saved.facts
+    split, settings = folder.split(), saved.settings
     rows = (dict(zip(map(str, saved.table), row, strict=True)) for row in saved.table.itertuples(index=False))
     return TargetTable(
-        facts["ceilings"],
+        saved.ceilings,
         folder.name,
         folder.status().state,
         folder.saved_models(),
         folder.request().source.name,
         {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
-        facts["mask"],
-        facts["unit"],
-        facts["pool"],
+        settings["mask"],
+        settings["unit"],
+        settings["pool"],
         tuple({**row, "k": None if row["k"] != row["k"] else int(row["k"])} for row in rows),
         tuple(folder.notes()),
         metric,
     )
 
 
-def evaluation_title(facts: Mapping[str, Any]) -> str:
-    """Return a title that distinguishes an evaluation from others of the same ranking. facts: as of `SavedEvaluation`."""
-    pool = "" if facts["pool"] == ALL_GENES else f", within {facts['pool']}"
-    return f"{UNIT_WORDS[facts['unit']]}, {MASK_WORDS[facts['mask']]}{pool}"
+def evaluation_title(settings: Mapping[str, Any]) -> str:
+    """Return a title that distinguishes an evaluation from others of the same ranking, from `Evaluation.settings`."""
+    pool = "" if settings["pool"] == ALL_GENES else f", within {settings['pool']}"
+    return f"{UNIT_WORDS[settings['unit']]}, {MASK_WORDS[settings['mask']]}{pool}"
 
 
 def metric_text(metric: str, k: int | None) -> str:

@@ -73,7 +73,7 @@ def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: W
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(folder.load_models()["fallen"].genes[:40]), "utf-8")
     found = target_ranking.evaluate_saved(workspace, "small", EvaluationRequest("strongest", "cell", candidates=pool))
-    assert (found.facts["mask"], found.facts["unit"], found.facts["pool"]) == ("strongest", "cell", "pool.txt")
+    assert (found.settings["mask"], found.settings["unit"], found.settings["pool"]) == ("strongest", "cell", "pool.txt")
     # within 40 genes a random ranking has half of those that are inside among the first 20
     inside = cases.by_model(found.table, "recall", 40)["random"].iloc[0]
     assert cases.by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.errors import InputError
 from core.target_ranking.evaluate import EvaluationRequest, evaluate
 from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.metrics import random_level
@@ -122,13 +120,3 @@ def test_the_first_genes_are_kept_for_people() -> None:
     assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [["E", 1.0, False], ["C", 2.0, True]]
     unscored = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "trained")]
     assert unscored[["gene", "rank"]].values.tolist() == [["A", 1.0], ["C", 3.5]]
-
-
-def test_other_genes_conditions_without_cells_and_no_model_are_refused() -> None:
-    other = cases.fallen(GENES[:4])
-    with pytest.raises(InputError, match="other: was fitted on 4 genes"):
-        evaluate({"other": other}, CELLS, SPLIT, EvaluationRequest())
-    with pytest.raises(InputError, match="1 conditions of the split hard, seed 0 have no cells: E"):
-        evaluate({"fallen": ALL}, CELLS, replace(SPLIT, test=("C", "E")), EvaluationRequest())
-    with pytest.raises(InputError, match="got no model"):
-        evaluate({}, CELLS, SPLIT, EvaluationRequest())

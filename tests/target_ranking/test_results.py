@@ -14,11 +14,11 @@ import pytest
 from core.base.result import to_json
 from core.errors import InputError, MissingPackage, NotFound
 from core.target_ranking import results
-from core.target_ranking.evaluate import EvaluationRequest, evaluate
+from core.target_ranking.evaluate import ALL_GENES, EvaluationRequest, evaluate
 from core.target_ranking.metrics import AT_K, KS
 from core.target_ranking.reading import ReadCells
 from core.target_ranking.request import check_request, request_of
-from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders, prepare, train
+from core.target_ranking.results import RankingFolder, list_folders, prepare, train
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import PUBLISHED, TargetTable, table_of
 from tests.target_ranking import cases
@@ -55,7 +55,7 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationRequest())
     assert saved.table.equals(again.table)
     assert saved.genes.equals(again.genes)
-    assert saved.facts["pool"] == ALL_GENES
+    assert saved.settings["pool"] == ALL_GENES
     assert folder.history()["model"].unique().tolist() == ["fallen", "fallen_trained"]
     assert list_folders(tmp_path) == [folder]
 
@@ -107,8 +107,8 @@ def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: tu
 def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     folder = trained(tmp_path, prepared)
     for settings in (EvaluationRequest("targets"), EvaluationRequest(unit="cell"), EvaluationRequest("targets")):
-        folder.write_evaluation(settings, evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
-    assert sorted((each.facts["mask"], each.facts["unit"]) for each in folder.evaluations()) == [
+        folder.write_evaluation(evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
+    assert sorted((each.settings["mask"], each.settings["unit"]) for each in folder.evaluations()) == [
         ("none", "cell"),
         ("none", "condition"),
         ("targets", "condition"),

@@ -9,8 +9,9 @@ import streamlit as st
 from core.actions import target_ranking
 from core.actions.workspace import Workspace
 from core.fields.record import option_of
+from core.target_ranking.evaluate import Evaluation
 from core.target_ranking.request import RankingTableRequest
-from core.target_ranking.results import RankingFolder, SavedEvaluation
+from core.target_ranking.results import RankingFolder
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS, evaluation_title
 from core.ui.shared.linked import choose_one
@@ -25,7 +26,7 @@ class ShownRanking:
 
     folder: RankingFolder
     split: Split
-    saved: SavedEvaluation
+    saved: Evaluation
     metric: str
 
 
@@ -40,7 +41,7 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
     evaluations = {saved.key: saved for saved in reversed(folder.evaluations())}
     if not evaluations:
         return folder, None
-    titles = {key: evaluation_title(saved.facts) for key, saved in evaluations.items()}
+    titles = {key: evaluation_title(saved.settings) for key, saved in evaluations.items()}
     key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
     return folder, ShownRanking(folder, folder.split(), evaluations[key], metric)
