@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
 from core.errors import InputError
-from core.target_ranking.models.network import N_BINS, NetworkShape
+from core.target_ranking.models.network import N_BINS, Network, NetworkShape
 
 N_TRAINED_LAYERS: Final = 4  # the last ones
 CELL_TOKEN: Final = "<cls>"
@@ -72,12 +72,11 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
     return ScgptStart(shape, (features * scale).astype(np.float32), weights, _notes(folder, found, shape))
 
 
-def freeze(module: Any, n_layers: int) -> None:
+def freeze(network: Network) -> None:
     """Exclude the tokens and all layers except the last four from training."""
-    frozen = [module["gene"], module["value"], module["cell"], *module["encoder"].layers[: max(n_layers - N_TRAINED_LAYERS, 0)]]
-    for part in frozen:
-        for weight in part.parameters():
-            weight.requires_grad = False
+    module = network.module
+    for part in (module["gene"], module["value"], module["cell"], *module["encoder"].layers[:-N_TRAINED_LAYERS]):
+        part.requires_grad_(False)
 
 
 def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:

@@ -7,18 +7,20 @@ The loss is 0.7 · mean softplus(negative − positive) over the pairs of a cell
 cross-entropy of the sigmoid over its positives and the same negatives. In the second term, the
 weight of a positive is the number of negatives per positive, at most 50. Both are averaged over
 cells. Source: docs/target_ranking.md, which has the published settings. The start from a scGPT
-checkpoint is in `scgpt`; the module torch is an argument, because it is imported only when needed.
+checkpoint is in `scgpt`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import InputError
@@ -30,7 +32,6 @@ from core.target_ranking.expression import (
     Expression,
     ExpressionSet,
     Flags,
-    MatchedControls,
 )
 from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
@@ -41,16 +42,8 @@ from core.target_ranking.models.base import (
     RankingModel,
     Report,
     Scorer,
-    Scores,
 )
-from core.target_ranking.models.network import (
-    NetworkShape,
-    bin_expression,
-    load_weights,
-    make_network,
-    score_cells,
-    weights_of,
-)
+from core.target_ranking.models.network import Network, NetworkShape, bin_expression
 from core.target_ranking.models.scgpt import freeze, read_start
 from core.target_ranking.models.training import Arrays, TrainingPlan, train_epochs
 
@@ -64,55 +57,8 @@ N_CANDIDATES: Final = 128
 MAX_VALIDATED: Final = 256  # cells; the averages of all conditions are also ranked
 AVERAGED: Final = (1, 4, 16)  # cells averaged in an example: people rank genes for cells and for averages
 WEIGHT_DECAY: Final = 0.01
-CELLS_AT_ONCE: Final = 256  # plus their controls, which are encoded again for each block
 N_COMPONENTS: Final = 32
 WEIGHT: Final = "weight."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Network:
-    """A network with the features of its genes, of shape (n_genes, n_features), on the GPU if there is
-    one, otherwise on the CPU. tokens: number of genes that it sees at once."""
-
-    torch: Any
-    module: Any
-    features: Any
-    tokens: int
-
-    @classmethod
-    def make(cls, torch: Any, shape: NetworkShape, features: NDArray[Any], tokens: int) -> Network:
-        """Return a network with new weights."""
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        module = make_network(torch, shape, features.shape[1]).to(device)
-        return cls(torch, module, torch.as_tensor(np.array(features), device=device), tokens)
-
-    def score(self, x: Expression, controls: MatchedControls) -> Scores:
-        """Return the score of every gene for every cell, of shape (n_cells, n_genes): log-odds of being a target."""
-        self.module.eval()
-        bins, control_bins = bin_expression(x), bin_expression(controls.cells)
-        n_genes = x.shape[1]
-        # Neighbouring columns may be similar, so every part is random, but the same each time.
-        order = np.random.default_rng(0).permutation(n_genes)
-        parts = np.array_split(order, -(-n_genes // self.tokens))
-        scores = np.empty(x.shape)
-        with self.torch.no_grad():
-            for start in range(0, len(x), CELLS_AT_ONCE):
-                block = slice(start, start + CELLS_AT_ONCE)
-                used, of_cell = np.unique(controls.rows[block], return_inverse=True)
-                rows = of_cell.reshape(controls.rows[block].shape)
-                for genes in parts:
-                    tensor = self.scores_of(bins[block][:, genes], control_bins[used][:, genes], rows, genes)
-                    scores[block, genes] = tensor.cpu().numpy()
-        return scores
-
-    def scores_of(self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes) -> Any:
-        """Return a tensor of scores for the genes at some positions; see `score_cells`."""
-        cell_codes, control_codes, row_codes, gene_codes = (
-            self.torch.as_tensor(array.astype(np.int64), device=self.features.device)
-            for array in (bins, control_bins, rows, genes)
-        )
-        vectors = self.module["gene"](self.features[gene_codes])
-        return score_cells(self.torch, self.module, vectors, cell_codes, (control_codes, row_codes))
 
 
 class _Learner:
@@ -127,9 +73,8 @@ class _Learner:
         chosen = np.linspace(0, len(held_out.x) - 1, n_validated).astype(np.intp)
         self.validated = (held_out.take(chosen), held_out.average(by_batch=True))
         _, self.batch_of = np.unique(cells.batches, return_inverse=True)
-        condition_of = np.unique(cells.conditions, return_inverse=True)[1]
-        pairs = np.stack([condition_of, self.batch_of], axis=1)
-        self.group_of = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        groups = pd.DataFrame({"condition": cells.conditions, "batch": cells.batches}).groupby(["condition", "batch"])
+        self.group_of = groups.ngroup().to_numpy()
         self.members = [np.flatnonzero(self.group_of == group) for group in range(self.group_of.max() + 1)]
         self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
 
@@ -149,13 +94,13 @@ class _Learner:
         """Return the weights, and as bytes the states of the optimizer and of torch's generator (for dropout)."""
         torch, content = self.network.torch, BytesIO()
         torch.save({"optimizer": self.optimizer.state_dict(), "generator": torch.get_rng_state()}, content)
-        weights = {f"{WEIGHT}{name}": array for name, array in weights_of(self.network.module).items()}
+        weights = {f"{WEIGHT}{name}": array for name, array in self.network.weights().items()}
         return weights | {"rest": np.frombuffer(content.getvalue(), dtype=np.uint8)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the result of `state`."""
         torch = self.network.torch
-        load_weights(torch, self.network.module, _weights_in(state))
+        self.network.load_weights(_weights_in(state))
         if "rest" in state:
             rest = torch.load(BytesIO(state["rest"].tobytes()), map_location="cpu", weights_only=True)
             self.optimizer.load_state_dict(rest["optimizer"])
@@ -185,7 +130,7 @@ class _Learner:
         drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
         control_bins = bin_expression(_average(self.cells.controls.cells, drawn))[:, genes]
         shared = np.broadcast_to(np.arange(N_MATCHED), (len(rows), N_MATCHED))
-        scores = self.network.scores_of(bin_expression(x)[:, genes], control_bins, shared, genes)
+        scores = self.network.score_cells(bin_expression(x)[:, genes], control_bins, shared, genes)
         positive = targets[:, genes]
         negative = sample_negatives(scores.detach().cpu().numpy(), positive, rng)
         flags = (torch.as_tensor(each, device=scores.device) for each in (positive, negative))
@@ -270,38 +215,43 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
 def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
     """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights, and
     the features of the genes. Facts: the shape of the network and its tokens."""
-    torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
     report(0.0, "gene features")
     plan = TrainingPlan(options["epochs"], options["patience"], settings.checkpoint)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
+    with _seeded(settings.seed) as torch:
         if options["scgpt"]:
             start = read_start(Path(options["scgpt"]), examples.train.genes, options["dropout"])
-            shape, notes = start.shape, (*start.notes, *examples.notes)
-            network = Network.make(torch, shape, start.features, options["tokens"])
-            load_weights(torch, network.module, start.weights)
-            freeze(network.module, shape.layers)
+            notes = (*start.notes, *examples.notes)
+            network = Network(torch, start.shape, start.features, options["tokens"])
+            network.load_weights(start.weights)
+            freeze(network)
         else:
             width, notes = options["width"], examples.notes
             shape = NetworkShape(width, options["heads"], 2 * width, options["layers"], options["dropout"])
-            features = make_gene_features(examples.train, settings.seed)
-            network = Network.make(torch, shape, features, options["tokens"])
+            network = Network(torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"])
         learner = _Learner(network, examples, options)
         history = train_epochs(learner, plan, examples.rng, report)
-    arrays = {f"{WEIGHT}{name}": array for name, array in weights_of(network.module).items()}
+    arrays = {f"{WEIGHT}{name}": array for name, array in network.weights().items()}
     arrays["features"] = network.features.cpu().numpy()
-    facts = {"shape": asdict(shape), "tokens": network.tokens}
+    facts = {"shape": asdict(network.shape), "tokens": network.tokens}
     return Fit(np.arange(len(examples.train.genes)), arrays, history, facts, notes)
 
 
 def make_scorer(fitted: Fit) -> Scorer:
     """Return the network's scores."""
-    torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
-    shape = NetworkShape(**fitted.facts["shape"])
-    with torch.random.fork_rng(devices=[]):
-        network = Network.make(torch, shape, fitted.arrays["features"], fitted.facts["tokens"])
-    load_weights(torch, network.module, _weights_in(fitted.arrays))
+    with _seeded() as torch:
+        shape = NetworkShape(**fitted.facts["shape"])
+        network = Network(torch, shape, fitted.arrays["features"], fitted.facts["tokens"])
+    network.load_weights(_weights_in(fitted.arrays))
     return network.score
+
+
+@contextmanager
+def _seeded(seed: int = 0) -> Iterator[Any]:
+    """Yield torch with a seed; afterwards its generator is as before. Raise MissingPackage."""
+    torch = require_package("torch", "the transformer scorer", REQUIREMENTS)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield torch
 
 
 def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:

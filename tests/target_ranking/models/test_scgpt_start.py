@@ -12,7 +12,7 @@ import pytest
 from core.cells.simulator import ScreenSettings
 from core.errors import InputError
 from core.target_ranking.models.base import FitSettings, fit_model, load_model
-from core.target_ranking.models.network import encode, load_weights, make_network
+from core.target_ranking.models.network import Network
 from core.target_ranking.models.scgpt import read_start
 from tests.target_ranking import screens
 from tests.target_ranking.cases import profile
@@ -76,11 +76,12 @@ class Reference:
 def test_embeddings_equal_scgpts(torch: Any, tmp_path: Path, batch_normalised: bool, flash: bool) -> None:
     reference = Reference(torch, GENES, batch_normalised=batch_normalised)
     start = read_start(reference.save(tmp_path / "scgpt", flash=flash), GENES, 0.0)
-    network = make_network(torch, start.shape, WIDTH).eval()
-    load_weights(torch, network, start.weights)
+    network = Network(torch, start.shape, start.features, len(GENES))
+    network.module.eval()
+    network.load_weights(start.weights)
     bins = torch.tensor([[0, 1, 50, 7], [3, 0, 0, 20]])
     with torch.no_grad():
-        cell, gene = encode(torch, network, bins, network["gene"](torch.as_tensor(start.features)))
+        cell, gene = network.encode(bins, network.module["gene"](network.features))
         expected = reference.output(bins, GENES)
     np.testing.assert_allclose(cell.numpy(), expected[:, 0].numpy(), atol=2e-5)
     np.testing.assert_allclose(gene.numpy(), expected[:, 1:].numpy(), atol=2e-5)

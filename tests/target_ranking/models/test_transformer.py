@@ -13,15 +13,7 @@ from core.cells.simulator import ScreenSettings
 from core.errors import InputError
 from core.target_ranking.expression import ExpressionSet
 from core.target_ranking.models.base import FitSettings, fit_model
-from core.target_ranking.models.network import (
-    NetworkShape,
-    bin_expression,
-    encode,
-    load_weights,
-    make_network,
-    score_cells,
-    score_genes,
-)
+from core.target_ranking.models.network import Network, NetworkShape, bin_expression
 from core.target_ranking.models.transformer import N_COMPONENTS, make_gene_features, ranking_loss, sample_negatives
 from tests.target_ranking import screens
 from tests.target_ranking.cases import profile
@@ -38,17 +30,18 @@ def torch() -> Any:
 @pytest.mark.torch
 def test_shifts_are_from_the_mean_of_each_cells_own_controls(torch: Any) -> None:
     torch.manual_seed(0)
-    network = make_network(torch, NetworkShape(8, 2, 16, 1), 3).eval()
-    vectors = network["gene"](torch.randn(5, 3))
-    bins, controls = torch.randint(51, (2, 5)), torch.randint(51, (4, 5))
-    rows = torch.tensor([[0, 1, 2], [3, 3, 0]])
+    network = Network(torch, NetworkShape(8, 2, 16, 1), torch.randn(5, 3).numpy(), 5)
+    network.module.eval()
+    vectors = network.module["gene"](network.features)
+    bins, controls = np.random.default_rng(0).integers(51, size=(2, 5)), np.random.default_rng(1).integers(51, size=(4, 5))
+    rows = np.array([[0, 1, 2], [3, 3, 0]])
     with torch.no_grad():
-        found = score_cells(torch, network, vectors, bins, (controls, rows))
+        found = network.score_cells(bins, controls, rows, np.arange(5))
         for at in range(2):  # one cell at a time, its controls one by one
-            cell, gene = encode(torch, network, bins[at : at + 1], vectors)
-            own = [encode(torch, network, controls[row : row + 1], vectors) for row in rows[at].tolist()]
+            cell, gene = network.encode(torch.as_tensor(bins[at : at + 1]), vectors)
+            own = [network.encode(torch.as_tensor(controls[row : row + 1]), vectors) for row in rows[at].tolist()]
             mean_cell, mean_gene = (torch.stack([each[i] for each in own]).mean(dim=0) for i in (0, 1))
-            expected = score_genes(torch, network, vectors, cell - mean_cell, gene - mean_gene)
+            expected = network.score_shifts(vectors, cell - mean_cell, gene - mean_gene)
             np.testing.assert_allclose(found[at].numpy(), expected[0].numpy(), atol=1e-5)
 
 
@@ -56,9 +49,9 @@ def test_shifts_are_from_the_mean_of_each_cells_own_controls(torch: Any) -> None
 def test_weights_of_another_shape_are_refused(torch: Any) -> None:
     with pytest.raises(InputError, match="multiple of 4"):
         NetworkShape(width=30)
-    network = make_network(torch, NetworkShape(8, 2, 16, 1), 3)
+    network = Network(torch, NetworkShape(8, 2, 16, 1), np.zeros((5, 3), np.float32), 5)
     with pytest.raises(InputError, match="do not fit"):
-        load_weights(torch, network, {"gene.weight": np.zeros((9, 3), np.float32)})
+        network.load_weights({"gene.weight": np.zeros((9, 3), np.float32)})
 
 
 @pytest.mark.torch
