@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from core.cells.anndata_file import CellFile, open_cells
 from core.cells.columns import texts
-from core.cells.conditions import FOUND, Conditions, ReadingSettings, read_conditions
+from core.cells.conditions import FOUND, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
 from core.cells.contradictions import refuse_contradictions
 from core.cells.simulator import ScreenSettings, simulate_screen
@@ -100,8 +100,13 @@ def _read_file(source: CellSource) -> ReadCells:
         batch = found.columns.batch
         batches = np.full(file.n_cells, ONE_BATCH) if batch is None else texts(file.obs[batch])
         cells = ExpressionSet(x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_))
-        read = f"{len(kept):,} of {file.n_cells:,} cells, {len(file.genes):,} genes."
-        return ReadCells(cells, (read, *_notes(found)))
+        controls = "all cells: it has no column of batches" if batch is None else f"the same {batch}"
+        lines = (
+            f"{len(kept):,} of {file.n_cells:,} cells, {len(file.genes):,} genes",
+            f"Perturbations: column {found.columns.perturbation}; controls are of {controls}",
+            *found.lines(),
+        )
+        return ReadCells(cells, tuple(f"{line}." for line in lines))
 
 
 def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -124,23 +129,7 @@ def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) 
             f"{where}: conditions with fewer than {source.least_cells} cells: {list_some(few)}; remove them from the "
             "file, or allow fewer cells (--least-cells)"
         )
-    if CONTROL not in names:
-        raise InputError(f"{where}: no control cells, expected some of condition {CONTROL}")
     rng = np.random.default_rng(source.seed)
     most = [source.most_cells * (CONTROL_CONDITIONS if name == CONTROL else 1) for name in names]
     kept = [rng.permutation(np.flatnonzero(of_cell == at))[:limit] for at, limit in enumerate(most)]
     return np.sort(np.concatenate(kept))
-
-
-def _notes(found: Conditions) -> list[str]:
-    columns = found.columns
-    batch = columns.batch or "none"
-    notes = [f"Perturbations: column {columns.perturbation}, control {columns.control}; batches: column {batch}."]
-    notes += [f"Differs between controls and perturbed cells: {each.line()}." for each in found.confounders]
-    if missing := sum(found.names.count_values("missing").values()):
-        notes.append(f"{missing:,} cells without a value in {columns.perturbation} are left out.")
-    if set_aside := found.names.count_values("set aside"):
-        notes.append(f"{sum(set_aside.values()):,} cells that look like controls ({', '.join(set_aside)}) are left out.")
-    if columns.batch is None:
-        notes.append("The file has no batch column: control cells are matched over all cells.")
-    return notes

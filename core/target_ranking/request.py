@@ -14,7 +14,7 @@ from core.fields.record import setting
 from core.target_ranking.evaluate import NO_FILE, EvaluationRequest
 from core.target_ranking.models.base import REQUIREMENTS, RankingModel, ranking_model_named
 from core.target_ranking.reading import CellSource
-from core.target_ranking.splits import Split
+from core.target_ranking.splits import DrawnKind, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,9 @@ class TrainingRequest:
     # A ranking is found by its name, so another name is another ranking, which is trained anew.
     name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
     source: CellSource = field(default_factory=CellSource)
-    kind: str = setting(
+    kind: DrawnKind = setting(
         "hard",
         "A split drawn here.",
-        kind="choice",
-        choices=("hard", "compositional"),
         words={
             "hard": "hard: some genes are never perturbed in training",
             "compositional": "compositional: doubles of trained genes",
@@ -134,5 +132,3 @@ def check_request(request: TrainingRequest) -> None:
         if missing:
             packages = ", ".join(missing)
             raise MissingPackage(f"{name} needs {packages}, which is not installed: pip install -r {REQUIREMENTS}")
-    if request.kind not in ("compositional", "hard"):
-        raise InputError(f"split: got {request.kind!r}, expected compositional or hard")

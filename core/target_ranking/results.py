@@ -29,7 +29,7 @@ from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
 from core.target_ranking.models.base import FitSettings, FittedModel, Report, fit_model, load_model, read_manifest
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
-from core.target_ranking.splits import Kind, Split, draw_split, require_conditions
+from core.target_ranking.splits import Split, draw_split, require_conditions
 
 MANIFEST: Final = "manifest.json"
 CHECKPOINTS: Final = "checkpoints"
@@ -170,8 +170,7 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
     """
     check_request(request)
     read = read_source(request.source)
-    kind: Kind = "hard" if request.kind == "hard" else "compositional"
-    split = request.split or draw_split(read.cells.perturbed, kind, request.seed)
+    split = request.split or draw_split(read.cells.perturbed, request.kind, request.seed)
     require_conditions(split, split.conditions, read.cells.perturbed, request.source.name)
     return read, split
 

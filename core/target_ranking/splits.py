@@ -16,7 +16,7 @@ from core.records import parse
 from core.target_ranking.expression import CONTROL, parse_condition, targets_in
 from core.texts import list_some
 
-Kind = Literal["compositional", "hard", "file"]
+DrawnKind = Literal["hard", "compositional"]
 PARTS: Final = ("train", "validation", "test")
 MAX_BYTES: Final = 50_000_000
 N_UNSEEN: Final = 16  # genes in the hard split, as published
@@ -35,7 +35,7 @@ class Split:
     train: tuple[str, ...]
     validation: tuple[str, ...]
     test: tuple[str, ...]
-    kind: Kind
+    kind: DrawnKind | Literal["file"]
     unseen_genes: tuple[str, ...] = ()
     seed: int | None = None
     source: str = ""
@@ -94,7 +94,7 @@ def _canonical(conditions: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in map(parse_condition, conditions) if name != CONTROL))
 
 
-def draw_split(conditions: Collection[str], kind: Kind, seed: int) -> Split:
+def draw_split(conditions: Collection[str], kind: DrawnKind, seed: int) -> Split:
     """Return a split of canonical conditions, drawn with a seed.
 
     compositional: the test conditions are doubles whose genes are both perturbed in other

@@ -77,7 +77,7 @@ class TargetTable:
         if not self.rows:
             return "No model is evaluated here: the published values stand alone."
         metric, k = self._metric_and_k
-        best = max(self._rows_of(metric, k), key=lambda row: row["estimate"])
+        best = max((row for row in self._rows_of(metric) if row["k"] == k), key=lambda row: row["estimate"])
         references = ", ".join(f"{words} {number_text(best[column])}" for column, words in REFERENCES.items())
         return f"{best['model']} has the highest {metric_text(metric, k)}, {_interval_text(best)} ({references})."
 
@@ -111,30 +111,30 @@ class TargetTable:
             values = ((row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each)
             yield Table(f"Published: {METRICS[each]}, from {SOURCE}, without intervals", tuple(_by_k(each, values)))
 
-    def _rows_of(self, metric: str, k: int | None, stratum: str = "all") -> list[Record]:
-        return [row for row in self.rows if (row["metric"], row["k"], row["stratum"]) == (metric, k, stratum)]
+    def _rows_of(self, metric: str, stratum: str = "all") -> list[Record]:
+        return [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, stratum)]
 
     def _by_model(self, metric: str) -> Iterable[Record]:
         """Return one row for each model, a column for each k; last the random level and the ceiling."""
-        rows = [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, "all")]
+        rows = self._rows_of(metric)
         levels = [(words, row["k"], row[column]) for column, words in REFERENCES.items() for row in rows]
         return _by_k(metric, [*((row["model"], row["k"], _interval_text(row)) for row in rows), *levels])
 
     def _by_stratum(self, metric: str, k: int | None) -> Iterator[Record]:
         for stratum, words in STRATA.items():
-            if rows := self._rows_of(metric, k, stratum):
+            if rows := [row for row in self._rows_of(metric, stratum) if row["k"] == k]:
                 values = {row["model"]: _interval_text(row) for row in rows}
                 level = {REFERENCES["random"]: rows[0]["random"]}
                 yield {"test conditions": words, "conditions": rows[0]["conditions"], **values, **level}
 
     def _curves(self, metric: str) -> Iterator[Record]:
         """Yield curve, x (k as text), y, low, high: of each model, the best at SHOWN_K first, then of each reference."""
-        best = {row["model"]: row["estimate"] for row in self._rows_of(metric, SHOWN_K)}
-        rows = [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, "all")]
+        rows = self._rows_of(metric)
+        best = {row["model"]: row["estimate"] for row in rows if row["k"] == SHOWN_K}
         for row in sorted(rows, key=lambda row: -best[row["model"]]):
             yield {"curve": row["model"], "x": str(row["k"]), "y": row["estimate"], "low": row["low"], "high": row["high"]}
+        first = [row for row in rows if row["model"] == rows[0]["model"]]
         for column, words in REFERENCES.items():
-            first = (row for row in rows if row["model"] == rows[0]["model"])
             yield from ({"curve": words, "x": str(row["k"]), "y": row[column]} for row in first)
 
     @property

@@ -169,8 +169,6 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
         patch.setitem(cases.MODELS, "fallen", replace(cases.MODELS["fallen"], packages=("json", "no_such_package")))
         with pytest.raises(MissingPackage, match=r"fallen needs no_such_package, .* pip install -r requirements-targets\.txt"):
             check_request(request)
-    with pytest.raises(InputError, match="split: got 'random'"):
-        check_request(replace(request, kind="random"))
 
 
 def test_the_published_table_is_whole() -> None:

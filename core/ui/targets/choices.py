@@ -12,7 +12,6 @@ from core.fields.record import option_of
 from core.target_ranking.evaluate import Evaluation
 from core.target_ranking.request import RankingTableRequest
 from core.target_ranking.results import RankingFolder
-from core.target_ranking.splits import Split
 from core.target_ranking.tables import METRICS, evaluation_title
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import choose_setting
@@ -25,7 +24,6 @@ class ShownRanking:
     """The evaluated ranking that the page shows."""
 
     folder: RankingFolder
-    split: Split
     saved: Evaluation
     metric: str
 
@@ -44,4 +42,4 @@ def choose(workspace: Workspace) -> tuple[RankingFolder | None, ShownRanking | N
     titles = {key: evaluation_title(saved.settings) for key, saved in evaluations.items()}
     key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
     metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
-    return folder, ShownRanking(folder, folder.split(), evaluations[key], metric)
+    return folder, ShownRanking(folder, evaluations[key], metric)

@@ -17,7 +17,7 @@ HIT = "✓"
 
 def show(_workspace: Workspace, shown: ShownRanking) -> None:
     """Show the drill-down of a test condition."""
-    split = shown.split
+    split = shown.folder.split()
     names = {condition: condition.replace("+", " + ") for condition in split.test}
     chosen = choose_one(st.selectbox, "condition", "Test condition", names, split.test[0]) or split.test[0]
     genes = shown.saved.genes[shown.saved.genes["condition"] == chosen]
