@@ -143,8 +143,9 @@ def evaluate(
 
     for position, (name, model) in enumerate(models.items()):
         report(position / len(models), f"{name}: ranking genes for {len(conditions):,} {request.unit}s")
-        ranked = rank(model, rows)
-        places = [place for block, *scores in ranked for place in place_targets(scores[0], block.target_columns, scores[1])]
+        places = [
+            place for block, scores, ranked in rank(model, rows) for place in place_targets(scores, block.target_columns, ranked)
+        ]
         lines += _table_lines(name, score_rankings(places), random, ceilings, conditions, split)
         genes += (table for block in rank(model, averages) for table in _first_genes(name, cells.genes, *block))
     pool = ALL_GENES if request.candidates is None else request.candidates.name
