@@ -192,36 +192,25 @@ def answers(
     if rubric.unit != "claim":
         runs.refuse_reading(found)
     if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
-        if not rubric.is_answered_by_rule:
-            raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
         return answer_by_rule_of(workspace, rubric, found), RULE
     with workspace.store.read() as db:
         chosen = find_reading(workspace, db, rubric, found, reading)
         if (kind := kind_of(rubric)) is None:
             return rubrics.readings(db, chosen.id), chosen.id
-    from core.features.arguments.findings import by_model, knowledge_for
+    from core.features.arguments.findings import knowledge_for, load_findings
 
     knowledge = knowledge_for(workspace, kind, found.dataset)
     with workspace.store.read() as db:
-        return by_model(db, kind, chosen.id, knowledge)[0], chosen.id
+        return load_findings(db, kind, chosen.id, knowledge)[0], chosen.id
 
 
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:
-    """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that and `load_knowledge` do."""
+    """Return `answer_by_rule` of all texts of a run, which are read some at a time; raises what that does."""
     import pandas as pd
 
-    from core.features.arguments.findings import by_rule, knowledge_for
-
-    kind, begun = kind_of(rubric), time.monotonic()
-    knowledge = None if kind is None else knowledge_for(workspace, kind, run.dataset)
-
-    def answer(texts: pd.DataFrame) -> pd.DataFrame:
-        if kind is None or knowledge is None:
-            return answer_by_rule(rubric, texts, begun)
-        return by_rule(kind, texts, texts["content"], knowledge)[0]
-
+    begun = time.monotonic()
     with workspace.store.read() as db:
-        found = [answer(texts) for texts in rubrics.text_batches(db, run.id, rubric)]
+        found = [answer_by_rule(rubric, texts, begun) for texts in rubrics.text_batches(db, run.id, rubric)]
     return pd.concat(found, ignore_index=True)
 
 
@@ -240,7 +229,8 @@ def find_reading(workspace: Workspace, db: Cursor, rubric: Rubric, run: Run, rea
     if done is None:
         present = jobs.with_present_states(workspace, known)
         states = ", ".join(f"{each.name} is {each.status}" for each in present) or "there is none"
-        raise NotFound(f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states}); start or resume one")
+        how = f"`rubric run {rubric.name} {run.name} --judge model --endpoint URL` makes one"
+        raise NotFound(f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states}); {how}")
     return done
 
 

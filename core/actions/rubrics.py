@@ -1,4 +1,4 @@
-"""Rubrics: those that a rule answers, and those that people add from a file."""
+"""Rubrics: those that come with PerturbDesk, and those that people add from a file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ACTION = "add rubric"
 
 
 def built_in() -> list[Rubric]:
-    """Return the rubrics of all rules by name, also of those that list findings."""
-    listing = (kind.schema.rubric for kind in kinds().values() if kind.rule is not None)
+    """Return the rubrics of all rules, and of what a model lists in single texts, by name."""
+    listing = (kind.schema.rubric for kind in kinds().values() if kind.schema.of == "text")
     return sorted([*built_in_rubrics(), *listing], key=lambda rubric: rubric.name)
 
 
@@ -45,7 +45,7 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
     if rubric.rule:
         raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; rules have built-in rubrics")
     if rubric.name in {*kinds(), *(each.name for each in built_in())}:
-        raise StateError(f"rubric {rubric.name!r}: a rule has that name; choose another name, since labels store it")
+        raise StateError(f"rubric {rubric.name!r}: a built-in one has that name; choose another name, since labels store it")
     if rubric in list_all(workspace):
         return False
     with workspace.change(_ACTION, rubric.name) as (db, detail):

@@ -8,7 +8,6 @@ sample_request     the settings of such a draw
 rubric             a question with a fixed set of answers about texts of a run
 pattern            regular expressions that people write
 debate_audit       the briefs of a run, role by role
-text_symbols       the gene symbols to search for in texts
 shared_symbols     perturbations and target genes that two splits share
 label_statements   labels stated in texts about genes
 concerns           what to check before trusting a number

@@ -16,7 +16,10 @@ def refuse_model_options(chosen: Mapping[str, Any], why: str, *, detach: bool) -
 
     chosen: the command's settings by name. why: no model is asked, and what to do instead. detach: whether --detach was given.
     """
-    options = [option for option in options_of(ReadingSettings) if option.name in chosen]  # a clash has no passage
-    given = [option.option for option in options if chosen[option.name] != option.default]
-    for option in [*given, *(["--detach"] if detach else [])]:
+    for option in [*model_options(chosen), *(["--detach"] if detach else [])]:
         raise typer.BadParameter(why, param_hint=option)
+
+
+def model_options(chosen: Mapping[str, Any]) -> list[str]:
+    """Return the options for asking a model that are not at their defaults. chosen: the command's settings by name."""
+    return [option.option for option in options_of(ReadingSettings) if chosen[option.name] != option.default]

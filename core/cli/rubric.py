@@ -16,7 +16,7 @@ from core.cli import names
 from core.cli.base import Detach, Json, say_progress, show
 from core.cli.label import label
 from core.cli.names import RubricName, RunName
-from core.cli.reading_options import refuse_model_options
+from core.cli.reading_options import model_options, refuse_model_options
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.fields.record import make
@@ -81,7 +81,8 @@ def run_(
     """Answer a rubric for every text of a run that it asks about; show the rates by role.
 
     NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which points of debates are answered,
-    ignored, or decide the judge.
+    ignored, or decide the judge. A model reads both: without --judge model and options for asking it, the newest finished reading
+    is shown.
     """
     from core.features.arguments.finding_kinds import kinds
 
@@ -93,7 +94,7 @@ def run_(
     elif reading is not None:
         why = "a finished reading is shown, which asks no model; leave out this option, or --reading"
         refuse_model_options(chosen, why, detach=detach)
-    else:
+    elif kind is None or judge or detach or model_options(chosen):
         record = _read_by_model(context, rubric, run, make(ReadingSettings, chosen), detach)
         reading = record["id"]
         if record["status"] != "done":
@@ -102,7 +103,7 @@ def run_(
             what = {"rubric": rubric.name, "run": run, "judge": Judge.MODEL, "reading": reading, "status": record["status"]}
             show({**what, "roles": {}}, as_json, progress_line(record))
             return
-    if kind is not None:
+    if kind is not None and not by_rule:
         from core.features.arguments.schema_reading import reading_of_run
 
         show_result(reading_of_run(context.obj, kind, run, reading), as_json)

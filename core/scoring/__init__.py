@@ -8,7 +8,6 @@ controls      controls without biology of a run, and whether the run beats it
 space_controls  kNN without biology beside a run: equal weights, random embeddings, scrambled symbols
 label_means   means of labels over rows that share a gene or a perturbation
 public_noise  how far a leaderboard's score can be from the truth
-run_texts       the texts of one kind of a run, and what became of their rows
 slices        the score of each slice of a run's rows
 fusion_verdict  what a fusion gains over its baseline
 calibration_result  how often rows of each predicted probability have an effect, or go up

@@ -15,7 +15,7 @@ text_search     what a text has to hold to be found, and the texts of all runs o
 findings        what the audit finds in the briefs of a run: made again, and counted
 rubrics         rubrics of the user's own, the texts that they ask about, samples of these, and labels
 bundles         everything about a run, in bulk
-table_spool     Arrow tables and texts that lie on disk until they are needed
+table_spool     Arrow tables that lie on disk until they are needed
 """
 
 from core.store.connection import Cursor, Store, open_store

@@ -241,11 +241,12 @@ def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
 
 
 def findings(cursor: Cursor, reading: str, pair_id: str | None = None) -> list[dict[str, Any]]:
-    """Return the events of a run of `read_findings`, rows in file order: pair_id, pert, gene, stage, role, kind ("reading" of a
-    text or debate, "finding" in it), and what its meta holds. pair_id: of one row alone."""
+    """Return the events of a run of `read_findings`, rows in file order: pair_id, pert, gene, seq, stage, role, kind ("reading"
+    of a text or debate, "finding" in it), and what its meta holds. pair_id: of one row alone."""
     found = records(
         cursor,
-        f"""SELECT e.pair_id, p.pert, p.gene, e.stage, e.role, e.kind, e.meta FROM {OF_PAIRS}
+        f"""SELECT e.pair_id, p.pert, p.gene, CAST(json_extract(e.meta, '$.of_seq') AS SMALLINT) AS seq, e.stage, e.role,
+              e.kind, e.meta FROM {OF_PAIRS}
             WHERE e.run = ? AND e.kind IN ('reading', 'finding') AND (? IS NULL OR e.pair_id = ?) ORDER BY p.position, e.seq""",
         [reading, pair_id, pair_id],
     )

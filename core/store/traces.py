@@ -20,7 +20,6 @@ import pyarrow as pa
 from core.row_schema import TABLES, record_from_json
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, insertion, record_columns, records, select_list
-from core.store.table_spool import SpooledTexts
 from core.types import Prediction, RowResult, TraceEvent
 
 BATCH_BYTES = 8 << 20  # of texts
@@ -196,19 +195,6 @@ def stages(cursor: Cursor, run: str) -> list[str]:
         "SELECT stage FROM trace_event WHERE run = ? AND stage <> '' GROUP BY stage ORDER BY min(seq), stage", [run]
     ).fetchall()
     return [stage for (stage,) in found]
-
-
-def texts(cursor: Cursor, run: str, kind: str) -> tuple[pd.DataFrame, Sequence[str]]:
-    """Whose the texts of one kind are, rows in file order, and the texts: pair_id, pert, gene, seq, stage, role."""
-    order: EventOrder = "p.position, e.seq"
-    where, values = "e.run = ? AND e.kind = ?", [run, kind]
-    columns = "e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role"
-    found = cursor.execute(f"SELECT {columns} FROM {OF_PAIRS} WHERE {where} ORDER BY {order}", values).df()
-    contents = (
-        cursor.sql(f"SELECT e.content FROM {OF_PAIRS} WHERE {batch.condition} ORDER BY {order}", params=batch.values)
-        for batch in split_events(cursor, where, values, order)
-    )
-    return found, SpooledTexts(batch.to_arrow_table()["content"] for batch in contents)
 
 
 def split_events(cursor: Cursor, where: str, values: Sequence[Any], order: EventOrder) -> Iterator[EventBatch]:

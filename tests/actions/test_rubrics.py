@@ -39,7 +39,7 @@ def test_names_are_taken_once(workspace: Workspace, tmp_path: Path) -> None:
     assert not rubrics.add(workspace, OWN)
     with pytest.raises(StateError, match="another of that name"):
         rubrics.add(workspace, Rubric(OWN.name, "Does it?"))
-    with pytest.raises(StateError, match="rubric 'short': a rule has that name"):
+    with pytest.raises(StateError, match="rubric 'short': a built-in one has that name"):
         rubrics.add(workspace, Rubric("short", "Is it?"))
     with pytest.raises(InputError, match="rubric mine: rule is 'short', expected none"):
         rubrics.add(workspace, Rubric("mine", "Is it?", rule="short"))

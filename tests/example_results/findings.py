@@ -1,4 +1,4 @@
-"""Results of readings with a schema: claims by rule and by a model, the clash of debates, and a reading without findings."""
+"""Results of readings with a schema: claims, the clash of debates, and a reading without findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.example_results.rubrics import examples as rubric_examples
 PLACES = [{"pair_id": f"Pa_G{i % 7}", "pert": "Pa", "gene": f"G{i % 7}", "seq": i, "stage": "de"} for i in range(20)]
 
 
-def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], model: str | None, **others: Any) -> SchemaReading:
+def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], **others: Any) -> SchemaReading:
     """Findings in 20 texts or debates, of which a model cannot read two."""
     sides = ["EFFECT", "NULL"] if kind.schema.of == "debate" else ["EFFECT"]
     asked = pd.DataFrame(PLACES).assign(role="EFFECT", has_verdict=True, answer="yes", outcome="right")
@@ -34,15 +34,15 @@ def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], model: str
         kind.name,
         kind.schema.rubric.question,
         "debate",
-        "ab12" if model else None,
-        model,
-        n=18 if model else 20,
-        unread=2 if model else 0,
+        "ab12",
+        "scripted",
+        n=18,
+        unread=2,
         judged=11,
         n_findings=len(own),
         answers=len(frame) - len(own),
         statuses={status: int((own["status"] == status).sum()) for status in kind.statuses},
-        quotes=31 if model else 0,
+        quotes=31,
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, asked, frame)),
         findings=tuple(frame.to_dict("records")),
@@ -53,7 +53,7 @@ def reading(kind: FindingKind, findings: Sequence[Mapping[str, Any]], model: str
 def examples() -> Sequence[Result]:
     *_, worth = rubric_examples()
     claims = [
-        {**dict.fromkeys(CLAIMS.schema.columns, "Ga"), "quote": "", "role": "EFFECT", "is_answer": i % 5 == 0}
+        {**dict.fromkeys(CLAIMS.schema.columns, "Ga"), "quote": "It is so.", "role": "EFFECT", "is_answer": i % 5 == 0}
         | {"status": CLAIMS.statuses[i % 2], "pack": "collectri", "entry": "Ga activates Gb"}
         for i in range(41)
     ]
@@ -69,8 +69,8 @@ def examples() -> Sequence[Result]:
     ]
     packs = ({"pack": "collectri", "kind": "regulation", "decides": "activates"},)
     return (
-        reading(CLAIMS, claims, None, worth=worth, packs=packs),
-        reading(CLAIMS, claims, "scripted", invented=3),
-        reading(CLASH, points, "scripted", replies=False),
-        reading(CLASH, [], "scripted"),
+        reading(CLAIMS, claims, worth=worth, packs=packs),
+        reading(CLAIMS, claims, invented=3),
+        reading(CLASH, points, replies=False),
+        reading(CLASH, []),
     )

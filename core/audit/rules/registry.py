@@ -81,7 +81,7 @@ def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = No
     takes too long, and for an answer that the rubric does not list.
     """
     if not rubric.is_answered_by_rule:
-        raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
+        raise InputError(f"rubric {rubric.name}: has neither rule nor pattern, expected one; a model can answer it")
     if rubric.rule:
         answer = rule_named(rubric.rule).answer
         answers = [answer(text) for text in _rule_texts(texts)]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from core.features.arguments.claim_rules import Claim, Relation
-
+Relation = Literal["activates", "represses", "regulates", "binds", "acts with"]
+RELATIONS: Final[tuple[Relation, ...]] = ("activates", "represses", "regulates", "binds", "acts with")
+SYMMETRIC: Final = frozenset({"binds", "acts with"})
 Status = Literal["supported", "contradicted", "not known"]
 STATUSES: Final[tuple[Status, ...]] = ("supported", "contradicted", "not known")
 LEAST_SCORE: Final = 400  # the least score of an interaction that counts: STRING's medium confidence
@@ -26,6 +27,19 @@ DECIDES: Final[Mapping[str, str]] = {
     "network": f"binds: supports, with a score of {LEAST_SCORE} or more; never contradicts",
     "pathways": "acts with: supports, by a pathway or set of both genes; never contradicts",
 }
+
+
+class Claim(NamedTuple):
+    """A statement that one gene acts on another. In a symmetric relation the subject is the alphabetically first gene."""
+
+    subject: str
+    relation: Relation
+    object: str
+
+    def answers(self, pert: str, gene: str) -> bool:
+        """Return whether it only answers its row's question: the perturbation acts on the target gene, or with it."""
+        pair = (self.subject, self.object)
+        return pair == (pert, gene) or (self.relation in SYMMETRIC and pair == (gene, pert))
 
 
 class Verdict(NamedTuple):

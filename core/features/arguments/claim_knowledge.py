@@ -10,22 +10,25 @@ import pandas as pd
 from core.actions import packs
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
-from core.audit.text_symbols import Symbols
 from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
-from core.features.arguments.claim_checks import DECIDES, Knowledge, Verdict, narrow_pathways
-from core.features.arguments.claim_rules import SYMMETRIC, Claim, is_answer
+from core.features.arguments.claim_checks import DECIDES, SYMMETRIC, Claim, Knowledge, Verdict, narrow_pathways
 from core.importing import pack_files
 from core.store import pairs
 
 
 class ClaimKnowledge(NamedTuple):
-    """The genes of a dataset and of the packs of its organism, and what these packs say of them."""
+    """What the packs of a dataset's organism say of genes. spellings: of the dataset's genes and of theirs, by a name in lower
+    case or as it is spelled."""
 
-    symbols: Symbols
+    spellings: Mapping[str, str]
     knowledge: Knowledge
 
+    def spell(self, name: str) -> str:
+        """Return the known spelling of a gene's name, ignoring case; the name itself if it is unknown."""
+        return self.spellings.get(name) or self.spellings.get(name.casefold(), name)
 
-NOTHING = ClaimKnowledge(Symbols([]), Knowledge())
+
+NOTHING = ClaimKnowledge({}, Knowledge())
 
 
 def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
@@ -37,7 +40,8 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
         genes = set(pairs.frame(db, dataset)[["pert", "gene"]].to_numpy().ravel())
     found = dict(_packs(workspace, default_dataset(workspace, dataset).organism))
     genes |= {gene for pack in found.values() for gene in _genes(pack)}
-    return ClaimKnowledge(Symbols(genes), _knowledge(found))
+    spellings = {gene.casefold(): gene for gene in sorted(genes, reverse=True)}
+    return ClaimKnowledge({**spellings, **{gene: gene for gene in genes}}, _knowledge(found))
 
 
 def _packs(workspace: Workspace, organism: str) -> Iterator[tuple[str, Pack]]:
@@ -83,11 +87,11 @@ def settle(claims: pd.DataFrame, knowledge: ClaimKnowledge) -> pd.DataFrame:
     and the verdict of the packs: status, pack, entry."""
     rows: list[dict[Any, Any]] = []
     for row in claims.to_dict("records"):
-        genes = [knowledge.symbols.spell(row["subject"]), knowledge.symbols.spell(row["object"])]
+        genes = [knowledge.spell(row["subject"]), knowledge.spell(row["object"])]
         claim = Claim(genes[0], row["relation"], genes[1])
         if claim.relation in SYMMETRIC:
             claim = Claim(min(genes), claim.relation, max(genes))
-        own = {"is_answer": is_answer(claim, row["pert"], row["gene"])}
+        own = {"is_answer": claim.answers(row["pert"], row["gene"])}
         rows.append(row | claim._asdict() | knowledge.knowledge.check(claim)._asdict() | own)
     settled = pd.DataFrame(rows, columns=[*claims, *Verdict._fields]).astype({"is_answer": bool})
     return settled[settled["subject"] != settled["object"]]

@@ -1,18 +1,17 @@
-"""Claims: "X activates Y" in briefs, found by rules or read by a model, checked against knowledge packs."""
+"""Claims: "X activates Y" in briefs, as a model reads them, checked against knowledge packs."""
 
 from __future__ import annotations
 
 from core.audit.rubric import Rubric
-from core.features.arguments.claim_checks import STATUSES
+from core.features.arguments.claim_checks import RELATIONS, STATUSES
 from core.features.arguments.claim_knowledge import settle
-from core.features.arguments.claim_rules import RELATIONS, list_claims
 from core.features.arguments.finding_kinds import FindingKind
 from core.methods.schema import Field, Schema
 
 QUESTION = "Does the brief claim something about two genes, apart from the effect that is asked about?"
 CLAIMS = FindingKind(
     Schema(
-        Rubric("claims", QUESTION, rule="claims"),
+        Rubric("claims", QUESTION),
         listed="claims",
         of="text",
         role=(
@@ -43,5 +42,4 @@ CLAIMS = FindingKind(
     settle=settle,
     worth=STATUSES,
     checks=True,
-    rule=list_claims,
 )

@@ -14,7 +14,6 @@ from core.methods.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.audit.text_symbols import Symbols
     from core.features.arguments.claim_knowledge import ClaimKnowledge
 
 Which = Callable[["pd.DataFrame"], "pd.Series[bool]"]
@@ -27,8 +26,7 @@ class FindingKind:
 
     statuses: what can become of a finding; settle: gives a table of findings the columns status, pack
     and entry. counted: further ones that are counted, by what their columns say. worth: those for which
-    rows are compared. checks: whether `settle` reads knowledge packs. rule: lists the findings of a text
-    without a model, as their fields.
+    rows are compared. checks: whether `settle` reads knowledge packs.
     """
 
     schema: Schema
@@ -38,7 +36,6 @@ class FindingKind:
     worth: tuple[str, ...]
     counted: Mapping[str, Which] = field(default_factory=dict)
     checks: bool = False
-    rule: Callable[[str, Symbols], list[dict[str, str]]] | None = None
 
     @property
     def name(self) -> str:

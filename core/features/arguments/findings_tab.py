@@ -1,4 +1,4 @@
-"""Arguments, tab Findings: what a model, or a rule, lists in a run's texts: claims, the clash of debates."""
+"""Arguments, tab Findings: what a model lists in a run's texts: claims, the clash of debates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from core.features.arguments.finding_kinds import FindingKind, kinds
-from core.features.arguments.rates import RULE
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.store.runs import Run
 from core.ui.arguments import choices, rubric_forms
@@ -34,15 +33,15 @@ def show(context: PageContext, run: Run) -> None:
         show_empty(f"This run has no {kind.texts} to read.")
         return
     if not readers:
-        show_empty(f"No model has read the {kind.texts} of this run yet.")
+        show_empty(f"No model has read the {kind.texts} of this run yet. Start a reading below.")
     elif reader := choose_one(st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))):
         draw_until_ready(lambda: _draw(run, kind, reader), lambda: _ask(run, kind, reader).ready)
-    rubric_forms.show_reading(context, run, rubric)
+    rubric_forms.show_reading(context, run, rubric, unfolded=not readers)
 
 
 def _ask(run: Run, kind: FindingKind, reader: str) -> Result:
     def compute(_progress: Callable[[float], object]) -> SchemaReading:
-        return reading_of_run(read_workspace(), kind, run.id, None if reader == RULE else reader)
+        return reading_of_run(read_workspace(), kind, run.id, reader)
 
     return background().ask(("findings", kind.name, run.id, reader, *loaders.versions_of([run.id])), compute)
 

@@ -1,7 +1,4 @@
-"""A reading with a schema as a result: the findings in a run's texts, counted by role and outcome, and their worth.
-
-A model's reading lists them, or a rule where the kind of finding has one.
-"""
+"""A reading with a schema as a result: the findings in a run's texts, counted by role and outcome, and their worth."""
 
 from __future__ import annotations
 
@@ -19,10 +16,9 @@ from core.base.result import HIDDEN, Figure, Table
 from core.features.arguments.claim_checks import DECIDES
 from core.features.arguments.claim_knowledge import ClaimKnowledge
 from core.features.arguments.finding_kinds import FindingKind
-from core.features.arguments.findings import Findings, by_model, by_rule, knowledge_for
+from core.features.arguments.findings import knowledge_for, load_findings
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
 from core.scoring.run_scores import load_scored_rows
-from core.scoring.run_texts import load_texts
 from core.store import Cursor, predictions, runs, traces
 from core.store.runs import Run
 
@@ -32,7 +28,7 @@ OUTCOMES: Mapping[str | None, str] = {"hit": "right", "miss": "wrong", None: "no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaReading:
-    """The findings in a run's texts. reading: a model's, None for the rule.
+    """The findings in a run's texts. reading: its id; model: that reads.
 
     n: texts (or debates) that were read; unread: those of which the model's answer could not be; judged:
     debates whose judge gives reasons. n_findings: without `answers`, which only answer the question of
@@ -45,7 +41,7 @@ class SchemaReading:
     rubric: str
     question: str
     run: str
-    reading: str | None
+    reading: str
     model: str | None
     n: int
     unread: int
@@ -62,12 +58,6 @@ class SchemaReading:
     worth: RubricWorth | None
     findings: tuple[Mapping[Any, Any], ...]
     status: str = "done"
-    json_properties = ("judge",)
-
-    @property
-    def judge(self) -> str:
-        """Who lists the findings."""
-        return "rule" if self.reading is None else "model"
 
     @property
     def title(self) -> str:
@@ -84,9 +74,9 @@ class SchemaReading:
     @property
     def sentence(self) -> str:
         """How many findings there are, and what became of them."""
-        reader = "rules find" if self.reading is None else f"{self.model} finds"
         statuses = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items())
-        return f"{self.run}: {reader} {self.n_findings:,} {self.kind.schema.listed} in {self.n:,} {self.kind.texts}: {statuses}."
+        listed = f"{self.n_findings:,} {self.kind.schema.listed} in {self.n:,} {self.kind.texts}"
+        return f"{self.run}: {self.model} finds {listed}: {statuses}."
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -100,7 +90,7 @@ class SchemaReading:
             "A pair that no pack lists is not evidence against a claim.": self.kind.checks,
             "The sides wrote without seeing each other: an answer only happens to match.": not (self.kind.checks or self.replies),
             f"In {silent:,} the judge gives no reason, so what decided is unknown.": silent and not self.kind.checks,
-            "How often the reader is wrong, `rubric rate` says once people have labelled texts.": self.reading is not None,
+            "How often the reader is wrong, `rubric rate` says once people have labelled texts.": self.kind.schema.of == "text",
         }
         return tuple(text for text, holds in told.items() if holds)
 
@@ -128,44 +118,39 @@ def _key(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def reading_of_run(workspace: Workspace, kind: FindingKind, run: str, by: str | None = None) -> SchemaReading:
-    """Return the findings in a run's texts, by the rule, or by a finished reading (name or id).
+def reading_of_run(workspace: Workspace, kind: FindingKind, run: str, reading: str | None = None) -> SchemaReading:
+    """Return the findings in a run's texts by a finished reading (name or id), by default the newest.
 
-    Raise what `load_texts`, `load_knowledge` and `readings.find_reading` do.
+    Raise what `load_knowledge` and `readings.find_reading` do.
     """
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
-        reading = readings.find_reading(workspace, db, kind.schema.rubric, found, by) if by else None
+        chosen = readings.find_reading(workspace, db, kind.schema.rubric, found, reading)
     knowledge = knowledge_for(workspace, kind, found.dataset)
     with workspace.store.read() as db:
-        if reading is not None:
-            return count(db, kind, found, reading, by_model(db, kind, reading.id, knowledge), knowledge)
-        texts = load_texts(db, found.id)
-        return count(db, kind, found, None, by_rule(kind, texts.frame, texts.content, knowledge), knowledge)
+        return count(db, kind, found, chosen, knowledge)
 
 
-def count(
-    db: Cursor, kind: FindingKind, run: Run, reading: Run | None, read: Findings, knowledge: ClaimKnowledge
-) -> SchemaReading:
-    """Return findings counted by role and outcome, with their worth."""
+def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: ClaimKnowledge) -> SchemaReading:
+    """Return the findings of a reading counted by role and outcome, with their worth."""
+    read = load_findings(db, kind, reading.id, knowledge)
     asked, findings = (_with_outcome(db, run, frame) for frame in read)
     texts = asked[asked["answer"] != ""]
     others = findings[~findings["is_answer"]]
-    quotes = kind.schema.names("quote") if reading else []
     return SchemaReading(
         kind,
         kind.name,
         kind.schema.rubric.question,
         run.name,
-        reading.id if reading else None,
-        reading.model if reading else None,
+        reading.id,
+        reading.model,
         n=len(texts),
         unread=len(asked) - len(texts),
         judged=int(texts["has_verdict"].sum()),
         n_findings=len(others),
         answers=len(findings) - len(others),
         statuses={status: int((others["status"] == status).sum()) for status in kind.statuses},
-        quotes=int((findings[quotes] != "").sum().sum()),
+        quotes=int((findings[kind.schema.names("quote")] != "").sum().sum()),
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
         packs=tuple({"pack": name, "kind": of, "decides": DECIDES[of]} for name, of in knowledge.knowledge.kinds.items()),

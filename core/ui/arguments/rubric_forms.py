@@ -72,12 +72,12 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
-    """Show the unfinished readings for a rubric, and, folded, the form that starts another."""
+def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bool = False) -> None:
+    """Show the unfinished readings for a rubric, and the form that starts another, folded by default."""
     for reading in choices.unfinished_readings(run, rubric):
         watch_job(context.workspace, READING.name, reading.id)
     if not context.workspace.settings.read_only:
-        with st.expander("Let a model read this run", key="read-by-model"):
+        with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)
 
 

@@ -112,7 +112,7 @@ def test_a_repetition_inside_a_repetition_ends(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_rubric_without_a_rule_is_for_people_and_models() -> None:
-    with pytest.raises(InputError, match="rubric q: has no rule and no pattern"):
+    with pytest.raises(InputError, match="rubric q: has neither rule nor pattern"):
         answer_by_rule(Rubric("q", "Is it so?"), TEXTS)
     with pytest.raises(InputError, match="rubric q: its rule answers 'no', expected oui, non"):
         answer_by_rule(Rubric("q", "Is it so?", ("oui", "non"), rule="short"), TEXTS[:1].assign(content="x" * 200))

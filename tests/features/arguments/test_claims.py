@@ -1,4 +1,4 @@
-"""`rubric run claims`: claims of the small debate, by rules and by the scripted server, checked and labelled."""
+"""`rubric run claims`: claims of the small debate as the scripted server reads them, checked and labelled."""
 
 from __future__ import annotations
 
@@ -28,10 +28,18 @@ def import_regulation(workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspace) -> None:
+    """The scripted reader finds "Pa regulates Ga", and in the row of Gb it invents a quotation as well."""
     place = small_workspace.settings.workspace
-    assert "no pack" in core(place, "rubric", "run", "claims", "debate").out
+    invented = '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
+    script = Script(
+        answer=lambda prompt: (
+            write_reply(prompt).replace("[{", f"[{invented}, {{") if "Target gene: Gb" in prompt.text else write_reply(prompt)
+        )
+    )
+    with serving(script) as url:
+        assert "no pack" in core(place, "rubric", "run", "claims", "debate", "--endpoint", url).out
     import_regulation(small_workspace)
-    found = core_json(place, "rubric", "run", "claims", "debate")
+    found = core_json(place, "rubric", "run", "claims", "debate")  # the newest reading
     # Each brief says "Pa regulates Ga", which in the row Pa_Ga is the question itself; one says what is no claim.
     counts = [count for count in found["counts"] if count["outcome"] == "all"]
     assert {count["role"]: (count["texts"], count["having"], count["answers"]) for count in counts} == {
@@ -43,6 +51,7 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
     assert {count["role"]: count["supported"] for count in counts} == {"EFFECT": 2, "NULL": 2, "UP": 1, "DOWN": 2}
     assert all(count["contradicted"] == count["not_known"] == 0 for count in found["counts"])
     assert (found["n_findings"], found["answers"]) == (7, 4)
+    assert found["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
     assert [(pack["pack"], pack["kind"]) for pack in found["packs"]] == [("collectri", "regulation")]
     assert {(each["pack"], each["entry"]) for each in found["findings"]} == {("collectri", "Pa activates Ga")}
     assert [each["rubric"] for each in found["worth"]["rubrics"]] == ["claim that is supported"]  # no row has another one
@@ -51,28 +60,16 @@ def test_claims_are_counted_by_role_checked_and_chosen(small_workspace: Workspac
         ("Pa_Ga", "Pa", "Ga", True),
         ("Pb_Ga", "Pa", "Ga", False),
     ]
-
-
-@pytest.mark.soak
-def test_a_model_reads_claims_and_finds_those_of_the_rules(small_workspace: Workspace) -> None:
-    """The scripted reader finds "Pa regulates Ga" as the rules do; in the row of Gb it invents a quotation as well."""
-    place = small_workspace.settings.workspace
-    import_regulation(small_workspace)
-    invented = '{"subject": "Pa", "relation": "binds", "object": "Ga", "quote": "They bind each other."}'
-    script = Script(
-        answer=lambda prompt: (
-            write_reply(prompt).replace("[{", f"[{invented}, {{") if "Target gene: Gb" in prompt.text else write_reply(prompt)
-        )
-    )
-    with serving(script) as url:
-        found = core_json(place, "rubric", "run", "claims", "debate", "--judge", "model", "--endpoint", url)
-    assert found["roles"]["all"]["answers"] == {"yes": 7, "no": 5}  # four briefs only answer the question, one says nothing
-    by_rules = core_json(place, "rubric", "run", "claims", "debate")
-    assert found["counts"] == by_rules["counts"]
-    assert (found["unread"], found["quotes"], found["invented"], by_rules["reading"]) == (0, 11, 3, None)
+    assert (found["unread"], found["quotes"], found["invented"]) == (0, 11, 3)
     assert all("Pa regulates Ga" in each["quote"] for each in found["findings"])
-    said = core(place, "rubric", "run", "claims", "debate", "--reading", found["reading"]).out
-    assert "3 of 14 quotations are not in the text" in said
+    told = core(place, "rubric", "run", "claims", "debate", "--reading", found["reading"]).out
+    assert "3 of 14 quotations are not in the text" in told
+
+
+def test_without_a_reading_the_command_says_how_to_make_one(small_workspace: Workspace) -> None:
+    done = core(small_workspace.settings.workspace, "rubric", "run", "claims", "debate")
+    assert (done.status, done.out, len(done.err.splitlines())) == (1, "", 1)
+    assert "rubric run claims debate --judge model --endpoint URL" in done.err
 
 
 @pytest.mark.soak

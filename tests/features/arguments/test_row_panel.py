@@ -1,4 +1,4 @@
-"""What the texts of a row claim: by rules and by a model, each once, checked by packs."""
+"""What the texts of a row claim, each once, checked by packs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from core.actions.workspace import Workspace
 from core.features.arguments import row_panel
 from core.features.arguments.claim_knowledge import load_knowledge
 from core.features.arguments.claims import CLAIMS
-from core.store import runs
 from tests.fakes.scripted import Script, serving, write_reply
 from tests.features.arguments.test_claims import import_regulation
 
@@ -18,17 +17,15 @@ SECOND = '{"subject": "Ga", "relation": "binds", "object": "Pa", "quote": "Pa re
 
 
 @pytest.mark.soak
-def test_each_claim_comes_once_with_who_lists_it_and_what_is_known(small_workspace: Workspace) -> None:
+def test_each_claim_comes_once_with_what_is_known(small_workspace: Workspace) -> None:
     import_regulation(small_workspace)
     script = Script(answer=lambda prompt: write_reply(prompt).replace("[{", f"[{SECOND}, {{"))
     with serving(script) as url:
         reading = readings.start_reading(small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
     knowledge = load_knowledge(small_workspace, reading.dataset)
     with small_workspace.store.read() as db:
-        run = runs.find(db, "debate")
-        rows = row_panel.findings_of_row(db, run, "Pb_Ga", [reading.id], CLAIMS, knowledge)
-        alone = row_panel.findings_of_row(db, run, "Pb_Ga", [], CLAIMS, knowledge)
-    found = {(row["subject"], row["relation"], row["object"], row["status"], row["listed by"]) for row in rows}
-    assert found == {("Pa", "regulates", "Ga", "supported", "rule, model"), ("Ga", "binds", "Pa", "not known", "model")}
-    assert {row["listed by"] for row in alone} == {"rule"}
-    assert len(alone) == 4
+        rows = row_panel.findings_of_row(db, reading.id, "Pb_Ga", CLAIMS, knowledge)
+        assert row_panel.findings_of_row(db, reading.id, "Pb_Gb", CLAIMS, knowledge) == []
+    found = {(row["subject"], row["relation"], row["object"], row["status"]) for row in rows}
+    assert found == {("Pa", "regulates", "Ga", "supported"), ("Ga", "binds", "Pa", "not known")}
+    assert len(rows) == 8  # in each of four briefs

@@ -25,20 +25,20 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.soak
-def test_claims_by_rules_and_by_a_model_are_shown_apart(small_workspace: Workspace, visit: Visit) -> None:
+def test_claims_are_shown_once_a_model_has_read_them(small_workspace: Workspace, visit: Visit) -> None:
     import_regulation(small_workspace)
-    with serving() as url:
-        reading = readings.start_reading(small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, "arguments", run="debate", tab="Findings")
     assert not app.exception
-    assert "rules find 7 claims in 12" in text_of(app)
-    [*_, claims] = [each.value for each in app.dataframe if "pack entry" in each.value]
-    assert set(claims["pack entry"]) == {"collectri: Pa activates Ga"}
+    assert "No model has read the texts of this run yet" in text_of(app)
+    assert "plan-reading" in [each.key for each in app.button]  # the form that starts one
+    with serving() as url:
+        reading = readings.start_reading(small_workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
     app = visit(small_workspace, "arguments", run="debate", tab="Findings", findings_reader=reading.id)
     assert not app.exception
     assert "scripted finds 7 claims" in text_of(app)
     [*_, claims] = [each.value for each in app.dataframe if "quote" in each.value]
     assert len(claims) == 7
+    assert set(claims["pack entry"]) == {"collectri: Pa activates Ga"}
     app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric="right_claim")
     assert not app.exception
     assert "Listed by claims of debate by scripted" in text_of(app)

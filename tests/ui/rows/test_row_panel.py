@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions import readings
+from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.features.arguments import row_panel
+from core.features.arguments.claims import CLAIMS
 from core.ui.shared.background import Result
+from tests.fakes.scripted import serving
 from tests.features.arguments.test_claims import import_regulation
 from tests.ui.conftest import Visit
 
@@ -18,11 +22,18 @@ class AtOnce:
         return Result(ready=True, value=compute(lambda _share: None))  # type: ignore[operator]
 
 
+def read_claims(workspace: Workspace) -> None:
+    """A model reads the claims of the small debate."""
+    with serving() as url:
+        readings.start_reading(workspace, CLAIMS.schema.rubric, "debate", ReadingSettings(endpoint=url))
+
+
 @pytest.mark.soak
 def test_a_row_shows_its_claims_once_the_packs_are_read(
     small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import_regulation(small_workspace)
+    read_claims(small_workspace)
     waiting = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
     assert not waiting.exception
     assert "Claims (4)" not in [each.label for each in waiting.expander]
@@ -33,7 +44,13 @@ def test_a_row_shows_its_claims_once_the_packs_are_read(
 
 
 @pytest.mark.soak
-def test_without_a_pack_no_claim_is_shown(small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_reading_no_claim_is_shown_and_without_a_pack_none_is_known(
+    small_workspace: Workspace, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(row_panel, "background", AtOnce)
     app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
     assert not any(each.label.startswith("Claims") for each in app.expander)
+    read_claims(small_workspace)
+    app = visit(small_workspace, "rows", run="debate", row="Pb_Ga")
+    [claims] = [each.value for each in app.dataframe if "relation" in each.value]
+    assert set(claims["status"]) == {"not known"}
