@@ -16,6 +16,7 @@ from core.errors import InputError
 
 NO_LABEL = "no label"  # of a row; a run none of whose rows has one has "no labels"
 NO_BIOLOGY = "no-biology baseline"  # what a run has to beat before it can be said to know biology
+SMALLEST = 1e-4  # that a table writes with its digits
 MAX_NAME = 255  # characters, which is what most file systems allow for a file's
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme joiner, variation selectors.
@@ -84,7 +85,7 @@ def range_text(low: float, high: float, form: str = ".3f") -> str:
 def cell_text(value: object, *, signed: bool = False) -> str:
     """Return a plain value of a table as text: "–" for None and NaN, "yes" for True, four decimals for a fraction.
 
-    signed: whether a fraction has a sign in front.
+    A smaller fraction, such as a p, is "< 0.0001". signed: whether a fraction has a sign in front.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -94,6 +95,8 @@ def cell_text(value: object, *, signed: bool = False) -> str:
         return f"{int(value):,}"
     if isinstance(value, Real):
         number = float(value)
+        if 0 < number < SMALLEST and not signed:
+            return f"< {SMALLEST:.4f}"
         return number_text(number, "+.4f" if signed else ",.0f" if abs(number) >= 1000 else ".4f")
     return str(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from core import log
 from core.base.result import plain
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
-from core.texts import printable, shorten
+from core.texts import cell_text, printable, shorten, table_lines
 from core.version import describe
 
 if TYPE_CHECKING:
@@ -94,6 +94,35 @@ def say_arm(name: str, done: int, total: int) -> None:
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
     """Print a command's result: one JSON object (NaN as null), or text for people."""
     print(json.dumps(plain(result), ensure_ascii=False) if as_json else text)
+
+
+def show_list(key: str, records: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json: bool, none: str) -> None:
+    """Print a list: as JSON under a key, or as a table of these columns. none: what to say where it is empty."""
+    rows = [{name: _cell(record[name]) for name in columns} for record in records]
+    show({key: records}, as_json, "\n".join(table_lines(rows)) or none)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as it stands in a line of a table."""
+    if isinstance(value, list | tuple):
+        return ", ".join(value)
+    return printable(value) if isinstance(value, str) else value
+
+
+def show_deleted(name: str, as_json: bool) -> None:
+    """Print the name of what was deleted."""
+    show({"deleted": name}, as_json, f"{name}: deleted")
+
+
+def show_file(out: Path, content: bytes | str, facts: Mapping[str, Any], as_json: bool, *, replace: bool) -> None:
+    """Write a file, and print where it is, its hash, and facts about it."""
+    from core.file_io import write_file
+    from core.hashes import sha256_of
+
+    write_file(content, out, replace=replace)
+    sha256 = sha256_of(content)
+    words = [f"{name} {cell_text(value)}" for name, value in facts.items()]
+    show({"path": str(out), "sha256": sha256, **facts}, as_json, f"{out}: {', '.join(words)}, {sha256}")
 
 
 def say_if_named_otherwise(run: Run, name: str) -> None:

@@ -14,7 +14,7 @@ from core.actions.space_settings import CoresponseSettings, NetworkSettings, Res
 from core.actions.workspace import Workspace
 from core.base.result import Summary, to_json
 from core.cli import names
-from core.cli.base import Json, say, show
+from core.cli.base import Json, say, show_deleted, show_list
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
@@ -46,65 +46,41 @@ DatasetName = Annotated[
 ]
 
 
-@app.command()
-@takes(TextSettings)
-def text(
-    context: typer.Context,
-    name: Name,
-    chosen: dict[str, Any],
-    dataset: DatasetName = None,
-    replace: Replace = False,
-    as_json: Json = False,
-) -> None:
-    """Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
-    _show(context.obj, _build(context.obj, make(TextSettings, chosen), name, replace), dataset, as_json)
+def _add_source(source: str, record: type, about: str) -> None:
+    """Add the command that builds a space with the settings of a record."""
+
+    @app.command(source, help=about)
+    @takes(record)
+    def build(
+        context: typer.Context,
+        name: Name,
+        chosen: dict[str, Any],
+        dataset: DatasetName = None,
+        replace: Replace = False,
+        as_json: Json = False,
+    ) -> None:
+        asked = make(record, chosen)
+        kind, options = actions.source_of(asked)
+        if isinstance(asked, CoresponseSettings):
+            options = {**options, "dataset": component_loader.default_dataset(context.obj, dataset).name}
+        with working(f"building {name}") as step:
+            pack = getattr(asked, "pack", None)
+            space = actions.embed(context.obj, kind, name, options, pack=pack, replace=replace, say=step)
+        _show(context.obj, space, dataset, as_json)
 
 
-@app.command()
-@takes(NetworkSettings)
-def network(
-    context: typer.Context,
-    name: Name,
-    chosen: dict[str, Any],
-    dataset: DatasetName = None,
-    replace: Replace = False,
-    as_json: Json = False,
-) -> None:
-    """Build a space from a network's edges: normalised adjacency, then SVD."""
-    _show(context.obj, _build(context.obj, make(NetworkSettings, chosen), name, replace), dataset, as_json)
-
-
-@app.command()
-@takes(ResponseSettings)
-def response(
-    context: typer.Context,
-    name: Name,
-    chosen: dict[str, Any],
-    dataset: DatasetName = None,
-    replace: Replace = False,
-    as_json: Json = False,
-) -> None:
-    """Build a space from a published LPS response: log fold change and mean expression."""
-    _show(context.obj, _build(context.obj, make(ResponseSettings, chosen), name, replace), dataset, as_json)
-
-
-@app.command()
-@takes(CoresponseSettings)
-def coresponse(
-    context: typer.Context,
-    name: Name,
-    chosen: dict[str, Any],
-    dataset: DatasetName = None,
-    replace: Replace = False,
-    as_json: Json = False,
-) -> None:
-    """Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it is
-    built again in each fold."""
-    labelled = component_loader.default_dataset(context.obj, dataset).name
-    kind, options = actions.source_of(make(CoresponseSettings, chosen))
-    with working(f"building {name}") as step:
-        found = actions.embed(context.obj, kind, name, {**options, "dataset": labelled}, replace=replace, say=step)
-    _show(context.obj, found, dataset, as_json)
+for _source in (
+    ("text", TextSettings, "Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."),
+    ("network", NetworkSettings, "Build a space from a network's edges: normalised adjacency, then SVD."),
+    ("response", ResponseSettings, "Build a space from a published LPS response: log fold change and mean expression."),
+    (
+        "coresponse",
+        CoresponseSettings,
+        "Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it "
+        "is built again in each fold.",
+    ),
+):
+    _add_source(*_source)
 
 
 @app.command()
@@ -131,9 +107,8 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
     """List the spaces."""
     with context.obj.store.read() as db:
         found = spaces.list_all(db)
-    listed = [_listed(context.obj, space, dataset) for space in found]
-    lines = [each.sentence for each in listed]
-    show({"spaces": [*map(to_json, listed)]}, as_json, "\n".join(lines) or "no spaces yet; try: perturbdesk embed --help")
+    listed = [to_json(_listed(context.obj, space, dataset)) for space in found]
+    show_list("spaces", listed, ("sentence",), as_json, "no spaces yet; try: perturbdesk embed --help")
 
 
 @app.command()
@@ -144,15 +119,7 @@ def delete(
 ) -> None:
     """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)
-    show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")
-
-
-def _build(
-    workspace: Workspace, asked: TextSettings | NetworkSettings | ResponseSettings, name: str, replace: bool
-) -> SpaceRecord:
-    kind, options = actions.source_of(asked)
-    with working(f"building {name}") as step:
-        return actions.embed(workspace, kind, name, options, pack=asked.pack, replace=replace, say=step)
+    show_deleted(gone.name, as_json)
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:

@@ -14,13 +14,12 @@ from core.actions import export as export_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, ReplaceFile, say, say_progress, show
+from core.cli.base import Json, ReplaceFile, say, say_progress, show, show_list
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.errors import InputError
 from core.file_io import write_by
 from core.store import datasets
-from core.texts import printable
 
 app = typer.Typer()
 
@@ -100,22 +99,9 @@ def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
             say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")
         for row in outcome.rejected:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
-    records = [
-        {
-            "path": o.path,
-            "kind": o.kind,
-            "name": o.name,
-            "rows": o.rows,
-            "rejected": len(o.rejected),
-            "new": o.new,
-            "organism": o.organism,
-        }
-        for o in outcomes
-    ]
-    lines = [
-        f"{o.kind:18} {o.name or '–':32} {o.rows:>7,} rows  {len(o.rejected):>5,} rejected  {printable(o.path)}" for o in outcomes
-    ]
-    show({"imported": records}, as_json, "\n".join(lines))
+    names = ("path", "kind", "name", "rows", "new", "organism")
+    records = [{**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)} for o in outcomes]
+    show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), as_json, "")
     if any(outcome.kind == "failed" for outcome in outcomes):
         raise typer.Exit(1)
 

@@ -5,6 +5,7 @@ All of them take jobs of every kind; what only a run can do is refused for other
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -51,55 +52,46 @@ def log(
     show({**_record(found), **status, "lines": said}, as_json, "\n".join(shown))
 
 
-@app.command()
-def pause(context: typer.Context, job: JobName, as_json: Json = False) -> None:
-    """Let a run finish the rows in flight, then wait."""
-    found = _find(context.obj, job, "pause")
-    run_control.pause(context.obj, found.key)
-    _show(context.obj, found, as_json)
+def _add_verb(verb: str, about: str, act: Callable[[Workspace, Job], object]) -> None:
+    """Add a command that does something to a job."""
+
+    @app.command(verb, help=about)
+    def command(context: typer.Context, job: JobName, as_json: Json = False) -> None:
+        found = _find(context.obj, job, verb)
+        act(context.obj, found)
+        _show(context.obj, found, as_json)
 
 
-@app.command()
-@takes(ChangedSettings)
-def resume(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Resume a job that is paused or ended early: a run here unless --detach, any other job in a separate process.
-
-    A run may go on elsewhere or with more tokens.
-    """
-    found = _find(context.obj, job, "resume")
-    if _is_run(found):
-        settings = _new_settings(context.obj, found, chosen)
-        run_control.resume(context.obj, found.key, settings=settings, begin=_begin(detach))
-    else:
-        _refuse_settings(found, chosen)
-        job_control.resume(context.obj, found)
-    _show(context.obj, found, as_json)
+_add_verb("pause", "Let a run finish the rows in flight, then wait.", lambda of, job: run_control.pause(of, job.key))
+_add_verb("cancel", "Stop a run for good; its finished rows stay.", lambda of, job: run_control.cancel(of, job.key))
+_add_verb("stop", "Ask a job to end. Its results so far stay, and `jobs resume` continues it.", job_control.stop)
 
 
-@app.command()
-def cancel(context: typer.Context, job: JobName, as_json: Json = False) -> None:
-    """Stop a run for good; its finished rows stay."""
-    found = _find(context.obj, job, "cancel")
-    run_control.cancel(context.obj, found.key)
-    _show(context.obj, found, as_json)
+def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
+    """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another job."""
+
+    @app.command(verb, help=about)
+    @takes(ChangedSettings)
+    def command(
+        context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False
+    ) -> None:
+        found = _find(context.obj, job, verb)
+        if _is_run(found):
+            begin = run_control.start_worker if detach else run_control.work_on
+            restart(context.obj, found.key, settings=_new_settings(context.obj, found, chosen), begin=begin)
+        else:
+            _refuse_settings(found, chosen)
+            job_control.resume(context.obj, found)
+        _show(context.obj, found, as_json)
 
 
-@app.command()
-@takes(ChangedSettings)
-def retry(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False) -> None:
-    """Predict the failed rows of a run again, optionally elsewhere or with more tokens."""
-    found = _find(context.obj, job, "retry")
-    settings = _new_settings(context.obj, found, chosen)
-    run_control.retry(context.obj, found.key, settings=settings, begin=_begin(detach))
-    _show(context.obj, found, as_json)
-
-
-@app.command()
-def stop(context: typer.Context, job: JobName, as_json: Json = False) -> None:
-    """Ask a job to end. Its results so far stay, and `jobs resume` continues it."""
-    found = _find(context.obj, job, "stop")
-    job_control.stop(context.obj, found)
-    _show(context.obj, found, as_json)
+_add_restart(
+    "resume",
+    "Resume a job that is paused or ended early: a run here unless --detach, any other job in a separate process.\n\n"
+    "A run may go on elsewhere or with more tokens.",
+    run_control.resume,
+)
+_add_restart("retry", "Predict the failed rows of a run again, optionally elsewhere or with more tokens.", run_control.retry)
 
 
 @app.command(hidden=True)
@@ -130,10 +122,6 @@ def _refuse_settings(job: Job, chosen: dict[str, Any]) -> None:
         if chosen[option.name] is not None:
             why = f"{job.title} goes on with the settings it was started with; expected a run"
             raise typer.BadParameter(why, param_hint=option.option)
-
-
-def _begin(detach: bool) -> run_control.Begin:
-    return run_control.start_worker if detach else run_control.work_on
 
 
 def _show(workspace: Workspace, job: Job, as_json: bool) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.base.feature import Reference, resolve
 from core.config import load_settings
 
 if TYPE_CHECKING:
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from core.fields.option import Option
 
 Complete = Callable[[typer.Context, str], list[str]]
+ListNames = Callable[["Workspace"], Iterable[str]]
 
 
-def _complete(list_names: Callable[[Workspace], Iterable[str]], *, several: bool = False, mark: str = ",") -> Complete:
+def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") -> Complete:
     """Return what lists, for the shell, the names that begin as the word does; none where the store cannot be read.
 
     several: names with a comma between them, of which the last is completed; a name with a comma cannot stand in such a list.
@@ -31,7 +33,7 @@ def _complete(list_names: Callable[[Workspace], Iterable[str]], *, several: bool
 
         before, between, last = begun.rpartition(mark) if several else ("", "", begun)
         try:
-            names = list_names(open_workspace(load_settings(context.find_root().params.get("folder"))))
+            names = dict.fromkeys(list_names(open_workspace(load_settings(context.find_root().params.get("folder")))))
             found = [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
         except (DeskError, OSError):
             return []
@@ -58,45 +60,23 @@ def _as_word(name: str) -> str:
     return re.sub(r"([^\w@%+=:,./-])", r"\\\1", name)
 
 
-def _runs(workspace: Workspace) -> list[str]:
-    from core.store import runs
-
-    with workspace.store.read() as db:
-        return [run.name for run in runs.list_all(db)]
+def _named(records: Iterable[Any]) -> list[str]:
+    return [record.name for record in records]
 
 
-def _datasets(workspace: Workspace) -> list[str]:
-    from core.store import datasets
+def _stored(source: Reference, names_of: Callable[[Any], Iterable[str]] = _named) -> ListNames:
+    """Return what lists the names of what a function of the store lists."""
 
-    with workspace.store.read() as db:
-        return [dataset.name for dataset in datasets.list_all(db)]
+    def list_names(workspace: Workspace) -> Iterable[str]:
+        with workspace.store.read() as db:
+            return names_of(resolve(source)(db))
 
-
-def _spaces(workspace: Workspace) -> list[str]:
-    from core.store import spaces
-
-    with workspace.store.read() as db:
-        return [space.name for space in spaces.list_all(db)]
+    return list_names
 
 
-def _packs(workspace: Workspace) -> list[str]:
-    from core.store import spaces
-
-    with workspace.store.read() as db:
-        return [pack.name for pack in spaces.list_packs(db)]
-
-
-def _imports(workspace: Workspace) -> list[str]:
-    from core.store import imports
-
-    with workspace.store.read() as db:
-        return list(dict.fromkeys(imports.list_imports(db)["file"]))
-
-
-def _methods(_: Workspace) -> Iterable[str]:
-    from core.methods.base import methods
-
-    return methods()
+def _saved(source: Reference) -> ListNames:
+    """Return what lists the names of what a function of a workspace lists."""
+    return lambda workspace: _named(resolve(source)(workspace))
 
 
 def _jobs(workspace: Workspace) -> list[str]:
@@ -105,69 +85,23 @@ def _jobs(workspace: Workspace) -> list[str]:
     return [name for job in job_control.list_jobs(workspace) for name in (job.name, job.title)]
 
 
-def _reports(workspace: Workspace) -> Iterable[str]:
-    from core.actions import reports
-
-    return reports.saved_reports(workspace)
-
-
-def _walks(workspace: Workspace) -> list[str]:
-    from core.store import walks
-
-    with workspace.store.read() as db:
-        return list(dict.fromkeys(name for _, name, _ in walks.list_all(db)))  # several datasets may have one of a name
-
-
-def _rubrics(workspace: Workspace) -> list[str]:
-    from core.actions import rubrics
-
-    return [rubric.name for rubric in rubrics.list_all(workspace)]
-
-
-def _hypotheses(workspace: Workspace) -> list[str]:
-    from core.store import hypotheses
-
-    with workspace.store.read() as db:
-        return list(dict.fromkeys(entry.name for entry in hypotheses.list_all(db)))
-
-
-def _experiment_kinds(_: Workspace) -> list[str]:
-    from core.features.experiments.registry import kinds
-
-    return list(kinds())
-
-
-def _experiments(workspace: Workspace) -> list[str]:
-    from core.features.experiments import engine
-
-    return [saved.name for saved in engine.list_saved(workspace)]
-
-
-def _rankings(workspace: Workspace) -> list[str]:
-    from core.actions import target_ranking
-
-    return [ranking.name for ranking in target_ranking.list_all(workspace)]
-
-
-complete_run = _complete(_runs)
-complete_runs = _complete(_runs, several=True)
-complete_dataset = _complete(_datasets)
-complete_space = _complete(_spaces)
-complete_spaces = _complete(_spaces, several=True)
-complete_pack = _complete(_packs)
-complete_import = _complete(_imports)
-complete_method = _complete(_methods)
+_RUNS, _SPACES = _stored("core.store.runs:list_all"), _stored("core.store.spaces:list_all")
+_RUBRICS = _saved("core.actions.rubrics:list_all")
+complete_run, complete_runs = _complete(_RUNS), _complete(_RUNS, several=True)
+complete_dataset = _complete(_stored("core.store.datasets:list_all"))
+complete_space, complete_spaces = _complete(_SPACES), _complete(_SPACES, several=True)
+complete_pack = _complete(_stored("core.store.spaces:list_packs"))
+complete_import = _complete(_stored("core.store.imports:list_imports", lambda imports: imports["file"]))
+complete_walk = _complete(_stored("core.store.walks:list_all", lambda walks: [name for _, name, _ in walks]))
+complete_hypothesis = _complete(_stored("core.store.hypotheses:list_all"))
 complete_job = _complete(_jobs)
-complete_report = _complete(_reports)
-complete_walk = _complete(_walks)
-complete_rubric = _complete(_rubrics)
-complete_rubrics = _complete(_rubrics, several=True)
-complete_hypothesis = _complete(_hypotheses)
-complete_experiment_kind = _complete(_experiment_kinds)
-complete_experiment = _complete(_experiments)
-complete_ranking = _complete(_rankings)
-
-_complete_reference = _complete(_runs, several=True, mark="=")
+complete_method = _complete(lambda _: resolve("core.methods.base:methods")())
+complete_report = _complete(lambda workspace: resolve("core.actions.reports:saved_reports")(workspace))
+complete_rubric, complete_rubrics = _complete(_RUBRICS), _complete(_RUBRICS, several=True)
+complete_experiment_kind = _complete(lambda _: resolve("core.features.experiments.registry:kinds")())
+complete_experiment = _complete(_saved("core.features.experiments.engine:list_saved"))
+complete_ranking = _complete(_saved("core.actions.target_ranking:list_all"))
+_complete_reference = _complete(_RUNS, several=True, mark="=")
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)]
 DatasetName = Annotated[

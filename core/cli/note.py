@@ -9,7 +9,7 @@ import typer
 from core.actions import runs as run_actions
 from core.actions.component_loader import default_dataset
 from core.cli import names
-from core.cli.base import Json, show
+from core.cli.base import Json, show, show_list
 from core.cli.names import DatasetName, RunName
 from core.store import notes, runs
 
@@ -50,11 +50,8 @@ def list_(
         found = found[found["author"] == author]
     records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
     listed = records.where(records.notna(), None).to_dict("records")
-    lines = [
-        f"{n['id']}  {n['written_at']}  {n['author']}  {n['run']}  {n['pair_id'] or n['figure'] or ''}\n  {n['text']}"
-        for n in listed
-    ]
-    show({"notes": listed}, as_json, "\n".join(lines) or "no notes")
+    columns = ("id", "written_at", "author", "run", "pair_id", "figure", "text")
+    show_list("notes", listed, columns, as_json, "no notes")
 
 
 @app.command()

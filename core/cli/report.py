@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +14,10 @@ from core.actions import site as site_action
 from core.actions.report_finders import finders_of
 from core.cli import names
 from core.cli import walk as walk_commands
-from core.cli.base import Json, ReplaceFile, say, show
+from core.cli.base import Json, ReplaceFile, say, show, show_deleted, show_file
 from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.option import split_names
-from core.file_io import write_file
-from core.hashes import sha256_of
 from core.records import from_json
 from core.report.build import build_file, load_parts
 from core.report.byline import Byline
@@ -76,28 +75,21 @@ def new(
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
         if walk:
             walks.find_walk(db, walk, found.dataset)
-    selection = dataclasses.replace(
-        found,
-        title=title.strip(),
-        abstract=abstract.strip(),
-        authors=authors.strip(),
-        walk=walk,
-    )
+    words = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip()}
+    selection = dataclasses.replace(found, **words, walk=walk)
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
-    show(_record(name, selection), as_json, _line(name, selection))
+    record = _record(name, selection)
+    show(record, as_json, _line(record))
 
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the saved reports."""
-    found = {
-        name: from_json(ReportSelection, saved, f"saved report {name!r}")
-        for name, saved in reports.saved_reports(context.obj).items()
-    }
-    lines = [_line(name, selection) for name, selection in found.items()]
-    records = [_record(name, selection) for name, selection in found.items()]
+    saved = reports.saved_reports(context.obj).items()
+    records = [_record(name, from_json(ReportSelection, selection, f"saved report {name!r}")) for name, selection in saved]
+    lines = [_line(record) for record in records]
     show({"reports": records}, as_json, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
 
 
@@ -119,10 +111,7 @@ def build(
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
-    write_file(content, out, replace=replace)
-    sha256 = sha256_of(content)
-    result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
-    show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
+    show_file(out, content, {"figures": built.figures, "rows": built.rows}, as_json, replace=replace)
 
 
 @app.command()
@@ -140,10 +129,9 @@ def figure(
     found = [one for _, one in parts.figures]
     if not found:
         raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
-    text = "\n\n".join("\n".join(_figure_lines(one)) for one in found)
-    result = {"kind": kind, "figures": [_figure_record(one) for one in found]}
     marks = parts.material.dataset.marks
-    show({**result, "label_marks": marks.json_value}, as_json, "\n".join(filter(None, (marks.sentence, text))))
+    result = {"kind": kind, "figures": [_figure_record(one) for one in found], "label_marks": marks}
+    show(result, as_json, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
 
 
 @app.command()
@@ -160,11 +148,7 @@ def fusion(
     Without labels it moves ranks alone, and says what the saved weights score.
     """
     content = fusion_files.fusion_file(context.obj, run, labels=labels)
-    write_file(content, out, replace=replace)
-    sha256 = sha256_of(content)
-    result = {"path": str(out), "sha256": sha256, "bytes": len(content), "labels": labels}
-    said = "with labels" if labels else "without labels"
-    show(result, as_json, f"{out}: {run}, {said}, {len(content):,} bytes, {sha256}")
+    show_file(out, content, {"bytes": len(content), "labels": labels}, as_json, replace=replace)
 
 
 @app.command()
@@ -194,15 +178,15 @@ def site(
 def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
-    show({"deleted": name}, as_json, f"{name}: deleted")
+    show_deleted(name, as_json)
 
 
-def _figure_lines(found: CaptionedFigure) -> list[str]:
-    """A figure as people read it: what it says, of what, and the beginning of its table."""
-    more = len(found.table) - _SHOWN
-    table = [] if found.table.empty else found.table.head(_SHOWN).to_string(index=False).split("\n")
-    lines = [found.finding, found.sentence, found.caption, *table, f"… {more:,} more rows, see --json" if more > 0 else ""]
-    return [line for line in lines if line]
+def _figure_text(figure: CaptionedFigure) -> str:
+    """Return a figure as people read it: what it says, of what, and the beginning of its table."""
+    more = len(figure.table) - _SHOWN
+    table = "" if figure.table.empty else figure.table.head(_SHOWN).to_string(index=False)
+    rest = f"… {more:,} more rows, see --json" if more > 0 else ""
+    return "\n".join(filter(None, (figure.finding, figure.sentence, figure.caption, table, rest)))
 
 
 def _figure_record(found: CaptionedFigure) -> dict[str, Any]:
@@ -214,8 +198,6 @@ def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
     return {"name": name, **selection.as_json(), "figures": list(selection.figure_names)}
 
 
-def _line(name: str, selection: ReportSelection) -> str:
-    return (
-        f"{name:32} {len(selection.runs):>3,} runs  {len(selection.compare):>3,} comparisons  {len(selection.rows):>4,} rows  "
-        f"{len(selection.figure_names):>3,} kinds of figures"
-    )
+def _line(record: Mapping[str, Any]) -> str:
+    parts = (f"{len(record[name]):,} {name}" for name in ("runs", "compare", "rows", "figures"))
+    return f"{record['name']}: {', '.join(parts)}"

@@ -13,7 +13,7 @@ from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
 from core.base.result import plain
 from core.cli import names
-from core.cli.base import Detach, Json, say_progress, show
+from core.cli.base import Detach, Json, say_progress, show, show_list
 from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import model_options, refuse_model_options
@@ -50,9 +50,7 @@ Answer = Annotated[str | None, typer.Option(help="The answer that counts; by def
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
-    known = rubrics.list_all(context.obj)
-    lines = [f"{each.name:20} {each.unit:8} {each.judge:6} {each.question}" for each in known]
-    show({"rubrics": plain(known)}, as_json, "\n".join(lines))
+    show_list("rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), as_json, "")
 
 
 @app.command()

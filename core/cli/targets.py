@@ -10,7 +10,7 @@ import typer
 
 from core.actions import target_ranking
 from core.cli import names
-from core.cli.base import Json, say, say_progress, show
+from core.cli.base import Json, say, say_progress, show_deleted, show_list
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -102,10 +102,8 @@ def table(
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the target rankings of this workspace, the latest started first."""
     records = [_record(folder) for folder in target_ranking.list_all(context.obj)]
-    lines = [
-        f"{each['name']}: {each['state']}, {', '.join(each['models']) or 'no model yet'}, {each['cells']}" for each in records
-    ]
-    show({"targets": records}, as_json, "\n".join(lines) or "none yet; try: perturbdesk targets train --simulate")
+    none = "none yet; try: perturbdesk targets train --simulate"
+    show_list("targets", records, ("name", "state", "models", "cells"), as_json, none)
 
 
 @app.command()
@@ -116,7 +114,7 @@ def delete(
 ) -> None:
     """Delete a target ranking with its models and evaluations."""
     target_ranking.delete(context.obj, name)
-    show({"deleted": name}, as_json, f"{name}: deleted")
+    show_deleted(name, as_json)
 
 
 @app.command(hidden=True)

@@ -9,9 +9,7 @@ import typer
 
 from core.actions import machine_names, walks
 from core.cli import names
-from core.cli.base import Json, ReplaceFile, show
-from core.file_io import write_file
-from core.hashes import sha256_of
+from core.cli.base import Json, ReplaceFile, show_deleted, show_file, show_list
 from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
@@ -32,9 +30,8 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     with context.obj.store.read() as db:
         names = {each.id: each.name for each in datasets.list_all(db)}
         found = [{"name": name, "dataset": names.get(home, home), "stops": n} for home, name, n in stored.list_all(db)]
-    lines = [f"{each['name']:32} {each['dataset']:16} {each['stops']:>4,} stops" for each in found]
-    empty = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
-    show({"walks": found}, as_json, "\n".join(lines) or empty)
+    none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
+    show_list("walks", found, ("name", "dataset", "stops"), as_json, none)
 
 
 @app.command()
@@ -53,9 +50,7 @@ def export(
         page = walk_file(db, home, name, links)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
-    write_file(content, out, replace=replace)
-    result = {"path": str(out), "sha256": sha256_of(content), "stops": len(stops)}
-    show(result, as_json, f"{out}: {len(stops):,} stops, {len(content):,} bytes, {result['sha256']}")
+    show_file(out, content, {"stops": len(stops)}, as_json, replace=replace)
 
 
 @app.command()
@@ -64,4 +59,4 @@ def delete(context: typer.Context, name: Name, dataset: Dataset = None, as_json:
     with context.obj.store.read() as db:
         home, _ = walks.find_walk(db, name, dataset)
     walks.delete_walk(context.obj, home, name)
-    show({"deleted": name}, as_json, f"{name}: deleted")
+    show_deleted(name, as_json)
