@@ -114,7 +114,7 @@ def show_deleted(name: str, as_json: bool) -> None:
     show({"deleted": name}, as_json, f"{name}: deleted")
 
 
-def show_file(out: Path, content: bytes | str, facts: Mapping[str, Any], as_json: bool, *, replace: bool) -> None:
+def show_file(out: Path, content: bytes, facts: Mapping[str, Any], as_json: bool, *, replace: bool) -> None:
     """Write a file, and print where it is, its hash, and facts about it."""
     from core.file_io import write_file
     from core.hashes import sha256_of

@@ -59,7 +59,7 @@ def _add_source(source: str, record: type, about: str) -> None:
         replace: Replace = False,
         as_json: Json = False,
     ) -> None:
-        asked = make(record, chosen)
+        asked: Any = make(record, chosen)
         kind, options = actions.source_of(asked)
         if isinstance(asked, CoresponseSettings):
             options = {**options, "dataset": component_loader.default_dataset(context.obj, dataset).name}

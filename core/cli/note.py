@@ -49,7 +49,7 @@ def list_(
     if author is not None:
         found = found[found["author"] == author]
     records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
-    listed = records.where(records.notna(), None).to_dict("records")
+    listed: list[Any] = records.where(records.notna(), None).to_dict("records")
     columns = ("id", "written_at", "author", "run", "pair_id", "figure", "text")
     show_list("notes", listed, columns, as_json, "no notes")
 

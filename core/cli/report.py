@@ -75,7 +75,7 @@ def new(
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
         if walk:
             walks.find_walk(db, walk, found.dataset)
-    words = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip()}
+    words: dict[str, Any] = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip()}
     selection = dataclasses.replace(found, **words, walk=walk)
     is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
     if not is_new and not replace:
