@@ -57,7 +57,6 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
         "base",
         "base.feature",
         "base.result",
-        "base.result",
         "features",
     )
     features = {name for name in rooms if name.startswith("core.features.")}
