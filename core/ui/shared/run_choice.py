@@ -104,8 +104,10 @@ def _suits(run: Run, address: str) -> bool:
 
 
 def _merits(run: Run, address: str) -> tuple[bool, ...]:
-    """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, has arguments to read."""
-    return _suits(run, address), _count_labelled(run) > 0 and not run.has_rank_scores, run.method == "debate"
+    """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, was not made to be compared
+    with another run, has arguments to read."""
+    is_arm = bool(run.parents and run.model)  # of an experiment: it asks some rows of another run again
+    return _suits(run, address), _count_labelled(run) > 0 and not run.has_rank_scores, not is_arm, run.method == "debate"
 
 
 def _reason(run: Run) -> str:

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
-from core.store import changes
+from core.store import changes, runs
 from tests.ui.conftest import LABELLED, Visit
 from tests.ui.test_apptest import the_run
 
@@ -44,6 +44,15 @@ def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabe
     app = visit(unlabelled_last, "arguments")
     assert shown(app) == the_run(unlabelled_last, TEST).id
     assert "chosen: the latest debate" in said(app).splitlines()
+
+
+def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(visit: Visit, little_copy: Workspace) -> None:
+    latest = visit(little_copy, "overview").query_params["run"][0]
+    with little_copy.store.write() as db:
+        other = next(run.id for run in runs.list_all(db) if run.id != latest)
+        db.execute("UPDATE run SET parents = [?], model = 'a model' WHERE id = ?", [other, latest])
+        changes.bump(db, "runs")
+    assert visit(little_copy, "overview").query_params["run"][0] != latest
 
 
 @pytest.mark.soak
