@@ -116,7 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         imports.add(db, imports.Import("i1", "s1", "descriptions.json", "descriptions", None, None, 1, 0, "tester"), ())
         for name in ("kNN helps", "kNN in two cuts"):
             entry = Entry(kind="registration", name=name, hypothesis=name, source=HERE, dataset="simulated", metric="mean")
-            hypotheses.add(db, entry, name)
+            hypotheses.add(db, entry)
     for name in ("killed", "fused"):
         made.run_folder(sha256_of(name)[:10]).create(RunSpec("evidence_rules", 1, {}, "d1", "ab", ("Pa_Ga",)), fast())
     walks.add_stop(made, Stop(dataset="d1", walk="first walk", title="A row", address="./rows?run=x"))

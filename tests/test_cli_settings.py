@@ -13,7 +13,7 @@ RUN = ("run", "prompt_only", "--dataset", "simulated")
 FUSE = ("fuse", "--base", "a", "--with", "b", "--name", "x", "--w-dir", "1")
 RECOVER = ("fuse", "--from", "b", "--base", "a", "--name", "x", "--w-dir", "1")
 LABELS = ("cells", "labels", "F", "--name", "n")
-HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p")
+HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p", "--runs", "a,b")
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def pair_of_arms(experiment: str, a: str, b: str) -> Pair:
 
 def pair_of_entry(entry: Entry) -> Pair | None:
     """Return what a result of the ledger compares: two arms, or the mean of two runs; None for anything else."""
-    if entry.benchmark and entry.name_a and entry.name_b:
-        return pair_of_arms(entry.benchmark, entry.name_a, entry.name_b)
+    if entry.experiment and entry.name_a and entry.name_b:
+        return pair_of_arms(entry.experiment, entry.name_a, entry.name_b)
     if entry.run_a and entry.run_b and entry.metric in (None, "mean"):
         return pair_of(entry.run_a, entry.run_b)
     return None

@@ -101,11 +101,11 @@ def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any])
     return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
 
 
-def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> list[str]:
+def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> int:
     from core.features.experiments.ledger import import_file
 
     [(name, content)] = files
-    return [entry.id for entry in import_file(workspace, content, name)]
+    return len(import_file(workspace, content, name))
 
 
 def _check(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[list[Any]]:

@@ -80,7 +80,7 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     measured = {"z": 3.0, "estimate": 0.03, "low": 0.01, "high": 0.05, "se": 0.01}
     result = Entry(kind="result", source=HERE, name="h", hypothesis="h", dataset=dataset.name, **measured)
     with small_workspace.store.write() as db:
-        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"), "0" * 12)
+        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean"))
     found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])
     assert [(one.n, round(one.holm, 4)) for one in found] == [(3, 0.04), (3, 0.3)]
     [line] = list_ledger(small_workspace).hypotheses
@@ -88,6 +88,6 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
     assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
     with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger
-        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"), "1" * 12)
+        hypotheses.add(db, replace(result, author="a", code_version="v", run_a="x", run_b="y", metric="mean", note="2"))
     [again] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])
     assert again.n == list_ledger(small_workspace).hypotheses[0].tests == 4

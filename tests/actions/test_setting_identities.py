@@ -119,7 +119,9 @@ def _identify_question(world: World, question: Question) -> str:
 
 
 def _identify_rule(world: World, rule: DecisionRule) -> Any:
-    return ledger.register(world.workspace, ledger.claim("r", "h", "p", BASE), rule).id
+    claim = ledger.claim(f"{rule.metric} {rule.smallest_effect}", "h", "p")
+    entry = ledger.register(world.workspace, claim, rule, ("argued", "to come"))
+    return entry.metric, entry.smallest_effect
 
 
 def _identify_again(world: World, request: AgainRequest) -> Any:

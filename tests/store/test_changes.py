@@ -80,7 +80,7 @@ folder, name = Path(sys.argv[1]), sys.argv[2]
 store = Store(folder / "desk.duckdb", folder / "cache")
 for number in range(int(sys.argv[3])):
     with store.write() as db:
-        hypotheses.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE), f"{name}{number}")
+        hypotheses.add(db, Entry(kind="registration", name=name, hypothesis=str(number), source=HERE))
         changes.record(db, name, "register hypothesis", str(number), {})
 """
 

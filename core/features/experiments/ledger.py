@@ -6,11 +6,10 @@ Entries are only ever added: no function here, and none below, changes or delete
 from __future__ import annotations
 
 import math
-import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
 
 from scipy.special import ndtri
 
@@ -19,22 +18,20 @@ from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment
 from core.errors import InputError, NotFound, StateError
-from core.features.experiments.decision import DecisionRule, interval_by, judged
+from core.features.experiments.decision import DecisionRule, judged
 from core.features.experiments.ledger_file import LADDER, read_published
-from core.features.experiments.ledger_result import ON_LABELS, LedgerResult, ledger_of
+from core.features.experiments.ledger_result import LedgerResult, ledger_of
 from core.features.experiments.result import METRICS, ArmResult, ExperimentResult
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import load_scored_rows
 from core.stats.delong import Estimate
 from core.store import Cursor, changes, datasets, hypotheses, runs
-from core.store.hypotheses import HERE, Entry
+from core.store.hypotheses import HERE, PUBLISHED, Entry
 from core.store.runs import Run
 from core.texts import check_name, list_known
 from core.version import describe
 
 MAX_TEXT = 2_000  # characters of a hypothesis, a prediction
-OTHER_METHOD = {"fused": "knn", "embedding": "fusion"}  # level → the method that it is not about
-Pair = tuple[str, str]  # names or ids of the run to beat, and of the run that should
 
 
 def list_entries(workspace: Workspace) -> list[Entry]:
@@ -48,82 +45,59 @@ def list_ledger(workspace: Workspace) -> LedgerResult:
     return ledger_of(list_entries(workspace), looked_by_dataset(workspace))
 
 
-def register(workspace: Workspace, entry: Entry, rule: DecisionRule, pair: Pair = ("", "")) -> Entry:
-    """Register a hypothesis; registering it again returns the entry that is there.
-
-    entry: with its name, hypothesis, prediction, and dataset, by default that of the runs. pair: the
-    run to beat and the run that should, by name or id, "" if unknown; a future run by its name. A
-    second registration of a name is linked to the first, whose rule decides.
-    """
-    workspace.refuse_if_read_only("register hypothesis", entry.name)
-    with workspace.store.read() as db:
-        a, b = (_run_of(db, name) for name in pair)
-        about = next((run.dataset for run in (a, b) if run), entry.dataset)
-        dataset = datasets.find(db, about) if about else datasets.default(db)
-    if dataset is None:
-        raise StateError("ledger: a hypothesis needs a dataset, and there is none yet; import one")
-    if a and b and a.dataset != b.dataset:
-        raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one")
-    _refuse_other_level(rule, b)
-    wanted = replace(
-        entry,
-        dataset=dataset.name,
-        **asdict(rule),
-        run_a=a.id if a else None,
-        run_b=b.id if b else None,
-        name_a=a.name if a else pair[0] or None,
-        name_b=b.name if b else pair[1] or None,
-        seen_before=bool(a and b and a.status == b.status == "done"),
-    )
-    return _add_once(workspace, "register hypothesis", [wanted])[0]
-
-
-def claim(name: str, hypothesis: str, prediction: str, dataset: str | None = None) -> Entry:
+def claim(name: str, hypothesis: str, prediction: str) -> Entry:
     """Return a hypothesis of here, to register. prediction: what will be seen if it is true."""
     check_name("hypothesis", name)
     for what, text in (("hypothesis", hypothesis), ("prediction", prediction)):
         if not 0 < len(text.strip()) <= MAX_TEXT:
             expected = f"{len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}"
             raise InputError(f"{name}: {what}: {expected}")
-    return Entry(
-        kind="registration",
-        source=HERE,
-        name=name.strip(),
-        hypothesis=hypothesis.strip(),
-        prediction=prediction.strip(),
+    claimed, seen = hypothesis.strip(), prediction.strip()
+    return Entry(kind="registration", source=HERE, name=name.strip(), hypothesis=claimed, prediction=seen)
+
+
+def register(workspace: Workspace, entry: Entry, rule: DecisionRule, pair: tuple[str, str]) -> Entry:
+    """Register a hypothesis about two runs. A second one of its name and dataset is refused.
+
+    pair: the run to beat, by name or id, and the run that should; one that is still to come by its name.
+    """
+    workspace.refuse_if_read_only("register hypothesis", entry.name)
+    check_name("run", pair[1])
+    b: Run | None = None
+    with workspace.store.read() as db:
+        a = runs.find_predicting(db, pair[0])
+        with suppress(NotFound):
+            b = runs.find_predicting(db, pair[1])
+        dataset = datasets.find(db, a.dataset).name
+    if b and b.dataset != a.dataset:
+        raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one")
+    wanted = replace(
+        entry,
         dataset=dataset,
+        **asdict(rule),
+        run_a=a.id,
+        run_b=b.id if b else None,
+        name_a=a.name,
+        name_b=b.name if b else pair[1],
+        seen_before=b is not None and a.status == b.status == "done",
     )
+    return _add_once(workspace, "register hypothesis", [wanted])[0]
 
 
-def _run_of(db: Cursor, name: str) -> Run | None:
-    try:
-        return runs.find_predicting(db, name) if name else None
-    except NotFound:
-        return None
+def record(workspace: Workspace, name: str, dataset: str = "") -> Entry:
+    """Record the result of a registered hypothesis, computed from its two runs by its rule.
 
-
-def _refuse_other_level(rule: DecisionRule, run: Run | None) -> None:
-    if run and run.method and run.method == OTHER_METHOD.get(rule.level):
-        problem = f"of the method {run.method}, but the rule is about the level {rule.level!r}"
-        raise InputError(f"{run.name}: {problem}; expected a run at that level")
-
-
-def record(workspace: Workspace, name: str, pair: Pair = ("", "")) -> Entry:
-    """Record the result of a registered hypothesis, computed here from two runs, by its first rule.
-
-    pair: by default the runs of the registration. Raise NotFound for an unknown hypothesis or run,
-    StateError for a run that is not done, InputError for other runs than those that were registered,
-    and for runs that cannot be compared.
+    dataset: needed where several have a hypothesis of that name. Raise NotFound for an unknown
+    hypothesis or run, StateError for a run that is not done, InputError for one on another dataset.
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
-        registration = find_registration(db, name)
-        if registration.benchmark is not None:
-            records = f"which the experiment {registration.benchmark!r} records when it is done"
+        about = datasets.find(db, dataset).name if dataset else ""
+        registration = _find_registration(db, name, about)
+        if registration.experiment is not None:
+            records = f"which the experiment {registration.experiment!r} records when it is done"
             raise InputError(f"{name}: a hypothesis {records}")
-        a, b = (_registered_run(db, registration, given, side) for given, side in zip(pair, "ab", strict=True))
-        rule = rule_of(registration)
-        _refuse_other_level(rule, b)
+        a, b = (_registered_run(db, registration, side) for side in "ab")
         compared = compare_runs(*(load_scored_rows(db, run.id) for run in (a, b)))
     entry = replace(
         registration,
@@ -131,30 +105,22 @@ def record(workspace: Workspace, name: str, pair: Pair = ("", "")) -> Entry:
         run_b=b.id,
         name_a=a.name,
         name_b=b.name,
-        public_a=a.public_score,
-        public_b=b.public_score,
+        public=b.public_score,
         scored=compared.scored,
         seen_before=_was_late(registration, a, b),
     )
-    change = getattr(compared.covered, rule.metric)
-    result = _result(entry, rule, change.a, change.b, change.change)
+    change = getattr(compared.covered, str(registration.metric))
+    result = _result(entry, change.a, change.b, change.change)
     return _add_once(workspace, "record result", [result])[0]
 
 
-def _result(entry: Entry, rule: DecisionRule, a: Estimate, b: Estimate, change: Estimate) -> Entry:
+def _result(entry: Entry, a: Estimate, b: Estimate, change: Estimate) -> Entry:
     """Return the result of b - a on labelled rows. Raise InputError if it is undefined."""
-    if math.isnan(change.value):
-        problem = f"no {METRICS[rule.metric]} on the rows that both cover, so no result"
-        expected = "expected rows with both classes of labels"
-        raise InputError(f"{entry.name_a} and {entry.name_b}: {problem}; {expected}")
-    interval = interval_by(change, rule.unit)
-    return replace(
-        judged(entry, interval, rule.smallest_effect),
-        measured_on=ON_LABELS,
-        score_a=a.value,
-        score_b=b.value,
-        score_se=interval_by(b, rule.unit).se,
-    )
+    if math.isnan(change.value) or entry.smallest_effect is None:
+        problem = "their metric is undefined on the rows that both cover, so no result"
+        raise InputError(f"{entry.name_a} and {entry.name_b}: {problem}; expected rows with both classes of labels")
+    result = judged(entry, change.shown, entry.smallest_effect)
+    return replace(result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=b.shown.se)
 
 
 def result_was_there(registered_at: datetime, *made: Run) -> bool:
@@ -168,64 +134,46 @@ def _was_late(registration: Entry, *made: Run) -> bool:
     return result_was_there(registration.written_at, *made)
 
 
-def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entry:
-    """Return the first registration of a hypothesis made here, by its name or the id of an entry.
-
-    dataset: the name of the one that it is about, None for any. Raise NotFound, and StateError if
-    several datasets have one.
-    """
-    stored = hypotheses.list_all(db)
-    own = [entry for entry in stored if (entry.source, entry.kind) == (HERE, "registration")]
-    matching = [entry for entry in own if name in (entry.name, entry.id, entry.first)]
-    matching = [entry for entry in matching if dataset in (None, entry.dataset)]
+def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
+    """Return the registration of a hypothesis made here. dataset: its name, "" for any."""
+    own = [entry for entry in hypotheses.list_all(db) if (entry.source, entry.kind) == (HERE, "registration")]
+    matching = [entry for entry in own if entry.name == name and dataset in ("", entry.dataset)]
     if not matching:
         names = list(dict.fromkeys(entry.name for entry in own))
         raise NotFound(f"hypothesis {name!r}: not registered here, {list_known(name, names)}")
-    if len({entry.first for entry in matching}) > 1:
-        ids = ", ".join(f"{entry.first} ({entry.dataset})" for entry in matching)
-        raise StateError(f"hypothesis {name!r}: several datasets have one; use an id: {ids}")
+    if len(matching) > 1:
+        names = [str(entry.dataset) for entry in matching]
+        raise StateError(f"hypothesis {name!r}: on {', '.join(names)}; expected one of these datasets")
     return matching[0]
 
 
-def _registered_run(db: Cursor, registration: Entry, given: str, side: str) -> Run:
+def _registered_run(db: Cursor, registration: Entry, side: str) -> Run:
     run_id, name = (getattr(registration, f"{what}_{side}") for what in ("run", "name"))
-    if not (given or name):
-        raise InputError(f"{registration.name}: its registration names no runs; expected two")
-    run = runs.find_predicting(db, given or run_id or name)
-    dataset = datasets.find(db, run.dataset).name
-    if (name and run.id != run_id and run.name != name) or dataset != registration.dataset:
-        about = f"registered for the run {name or 'that is chosen'} on {registration.dataset}"
-        raise InputError(f"{registration.name}: {about}, got {run.name} on {dataset}")
+    run = runs.find_predicting(db, run_id or name)
+    if datasets.find(db, run.dataset).name != registration.dataset:
+        raise InputError(f"{run.name}: not on {registration.dataset}, the dataset of {registration.name}")
     if run.status != "done":
         raise StateError(f"{run.name}: {run.status}, expected a run that is done")
     return run
 
 
-def rule_of(entry: Entry) -> DecisionRule:
-    """Return the rule that a registration states."""
-    names = ("metric", "level", "unit", "smallest_effect")
-    values: dict[str, Any] = {name: getattr(entry, name) for name in names}
-    return DecisionRule(**values)
-
-
 def register_experiment(workspace: Workspace, experiment: Experiment) -> list[Entry]:
-    """Register what an experiment tests, before its first arm is made: its hypothesis, or without
-    one that each arm differs from the base. Registering it again changes nothing.
+    """Register what an experiment tests, before its first arm is made: its hypothesis, or without one
+    that each arm differs from the base. Return what is new.
 
     Arms that are computed are no hypotheses. Raise InputError for a name under which the ledger holds
     a hypothesis about other arms.
     """
     with workspace.store.read() as db:
         dataset = datasets.find(db, experiment.dataset).name
-        entries = hypotheses.list_all(db)
+        there = {(entry.about, _arms(entry)) for entry in hypotheses.list_all(db)}
     claims = [_claim_of(experiment, arm, dataset) for arm in _tested(experiment)]
-    names = {(entry.source, entry.name, entry.dataset): entry for entry in reversed(entries)}
-    for entry in claims:
-        first = names.get((HERE, entry.name, dataset), entry)
-        if first.name_b and (first.name_a, first.name_b) != (entry.name_a, entry.name_b):
-            problem = f"the ledger has one about {first.name_b} against {first.name_a}"
-            raise InputError(f"hypothesis {entry.name!r}: {problem}; expected another name")
-    return _add_once(workspace, "register hypothesis", claims)
+    new = [entry for entry in claims if (entry.about, _arms(entry)) not in there]
+    return _add_once(workspace, "register hypothesis", new)
+
+
+def _arms(entry: Entry) -> tuple[str | None, ...]:
+    return entry.experiment, entry.name_a, entry.name_b
 
 
 def _tested(experiment: Experiment) -> list[Arm]:
@@ -237,20 +185,20 @@ def _tested(experiment: Experiment) -> list[Arm]:
 def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     """Return what an experiment claims of an arm, as an entry to register."""
     name, hypothesis, by_score = experiment.name, experiment.hypothesis, experiment.measure == "score"
-    metric = METRICS[experiment.metric]
-    what = f"{metric} changes" if by_score else "answers move more than by asking again"
-    said = (experiment.question, f"{arm.name} against {experiment.base.name}: {what}")
+    what = f"{METRICS[experiment.metric]} changes" if by_score else "answers move more than by asking again"
+    texts = (experiment.question, f"{arm.name} against {experiment.base.name}: {what}")
     if hypothesis is not None:
-        said = hypothesis.claim, hypothesis.prediction
+        texts = hypothesis.claim, hypothesis.prediction
     elif len(experiment.arms) > 1 or not name.endswith(arm.name):
         name = f"{name}: {arm.name}"
-    rule = DecisionRule(experiment.metric, "other", smallest_effect=experiment.smallest_effect)
     return replace(
-        claim(name, *said, dataset),
-        **(asdict(rule) if by_score else {}),
+        claim(name, *texts),
+        dataset=dataset,
+        metric=experiment.metric if by_score else None,
+        smallest_effect=experiment.smallest_effect if by_score else None,
         name_a=experiment.base.name,
         name_b=arm.name,
-        benchmark=experiment.name,
+        experiment=experiment.name,
     )
 
 
@@ -262,18 +210,12 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
     with workspace.store.read() as db:
         dataset = datasets.find(db, experiment.dataset)
         for tested in _tested(experiment):
-            arm, wanted = arms[tested.name], _claim_of(experiment, tested, dataset.name)
-            registration = find_registration(db, wanted.name, dataset.name)
+            arm, name = arms[tested.name], _claim_of(experiment, tested, dataset.name).name
+            registration = _find_registration(db, name, dataset.name)
             first = [_first_done(db, each) for each in (base, arm) if each.runs]
-            entry = replace(
-                registration,
-                name_a=base.name,
-                name_b=arm.name,
-                benchmark=experiment.name,
-                scored=arm.scored,
-                seen_before=len(first) > 1 and _was_late(registration, *first),
-            )
-            results += _arm_results(entry, base, arm, experiment)
+            is_late = len(first) > 1 and _was_late(registration, *first)
+            entry = replace(registration, scored=arm.scored, seen_before=is_late)
+            results += _arm_results(entry, base, arm)
     recorded = _add_once(workspace, "record result", results)
     names = {entry.name_b for entry in recorded}
     compared = [(base.name, arm.name, arm.p) for arm in result.arms if arm.name not in names]
@@ -288,14 +230,11 @@ def _first_done(db: Cursor, arm: ArmResult) -> Run:
     return min(made, key=lambda run: run.finished_at or datetime.max)
 
 
-def _arm_results(entry: Entry, base: ArmResult, arm: ArmResult, experiment: Experiment) -> list[Entry]:
-    """Return the result of an arm; none if it is undefined. |Δ| has the z of its p."""
-    if experiment.measure == "score":
-        rule = rule_of(entry)
-        a, b, change = getattr(base, rule.metric), getattr(arm, rule.metric), getattr(arm, f"delta_{rule.metric}")
-        if change is None or math.isnan(change.value):
-            return []
-        return [_result(entry, rule, a, b, change)]
+def _arm_results(entry: Entry, base: ArmResult, arm: ArmResult) -> list[Entry]:
+    """Return the result of an arm; none if it is undefined. |Δ|, which has no metric, has the z of its p."""
+    if entry.metric is not None:
+        a, b, change = (getattr(*of) for of in ((base, entry.metric), (arm, entry.metric), (arm, f"delta_{entry.metric}")))
+        return [] if change is None or math.isnan(change.value) else [_result(entry, a, b, change)]
     if arm.moved is None or arm.floor is None or math.isnan(arm.p):
         return []
     return [
@@ -314,16 +253,15 @@ def _arm_results(entry: Entry, base: ArmResult, arm: ArmResult, experiment: Expe
 def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
     """Import hypotheses with their results from a CSV file, as published elsewhere; return the new.
 
-    The same line again adds nothing, another about a hypothesis that is there is linked to it. All
-    or nothing: raise InputError that names the line.
+    The same line again adds nothing. All or nothing: raise InputError that names what is wrong.
     """
     workspace.refuse_if_read_only("import ledger", name)
+    last = len(list_entries(workspace))
     if workspace.settings.is_shared:
-        added = set(read_apart(workspace, "ledger", [(name, content)], {}))
-        return [entry for entry in list_entries(workspace) if entry.id in added]
-    before = {entry.id for entry in list_entries(workspace)}
-    entries = _add_once(workspace, "import ledger", read_published(content, name))
-    return [entry for entry in entries if entry.id not in before]
+        read_apart(workspace, "ledger", [(name, content)], {})
+    else:
+        _add_once(workspace, "import ledger", read_published(content, name))
+    return [entry for entry in list_entries(workspace)[last:] if entry.source == PUBLISHED]
 
 
 def import_published_ladder(workspace: Workspace) -> list[Entry]:
@@ -332,25 +270,30 @@ def import_published_ladder(workspace: Workspace) -> list[Entry]:
 
 
 def _add_once(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Add entries; return them, or those of the same content that are there. Raise ReadOnly."""
-    same = _same_content(list_entries(workspace), entries)
-    if len(same) == len(entries):
-        return same
-    subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
-    with workspace.change(action, subject) as (db, detail):
-        added, stored = list[Entry](), hypotheses.list_all(db)  # once more: another may have written
-        for entry in entries:
-            if not _same_content([*stored, *added], [entry]):
-                author, version = workspace.settings.author, describe()
-                signed = replace(entry, author=author, code_version=version)
-                added.append(hypotheses.add(db, signed, uuid.uuid4().hex[:12]))
-        changes.bump(db, "ledger")
-        verdicts = [entry.verdict for entry in added if entry.verdict]
-        detail |= {"entries": [entry.id for entry in added], "verdicts": verdicts}
-        return _same_content([*stored, *added], entries)
+    """Add the entries whose content is not there yet; return all as they are there. Raise ReadOnly."""
+    if _missing(list_entries(workspace), entries):
+        subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
+        author, version = workspace.settings.author, describe()
+        with workspace.change(action, subject) as (db, detail):
+            missing = _missing(hypotheses.list_all(db), entries)  # once more: another may have written
+            for entry in missing:
+                hypotheses.add(db, replace(entry, author=author, code_version=version))
+            changes.bump(db, "ledger")
+            verdicts = [entry.verdict for entry in missing if entry.verdict]
+            detail |= {"entries": [entry.name for entry in missing], "verdicts": verdicts}
+    stored = {entry.content: entry for entry in reversed(list_entries(workspace))}
+    return [stored[entry.content] for entry in entries]
 
 
-def _same_content(stored: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
-    """Return the first stored entry of the content of each, for those that have one."""
-    same = (next((old for old in stored if old.same_content(new)), None) for new in entries)
-    return [entry for entry in same if entry is not None]
+def _missing(stored: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries whose content is not there. Raise InputError for another registration, or
+    another published result, of a hypothesis that is there."""
+    contents = {entry.content for entry in stored}
+    missing = [entry for entry in entries if entry.content not in contents]
+    first = {entry.about: entry for entry in reversed(stored)}
+    for entry in missing:
+        old = first.get(entry.about)
+        if old and (entry.kind == "registration" or entry.source == PUBLISHED):
+            expected = "which cannot be changed; expected another name"
+            raise InputError(f"hypothesis {entry.name!r}: in the ledger since {old.written_at:%Y-%m-%d %H:%M}, {expected}")
+    return missing

@@ -30,15 +30,6 @@ Name = Annotated[
     str,
     typer.Argument(help="The hypothesis's name.", autocompletion=names.complete_hypothesis),
 ]
-Pair = Annotated[
-    str,
-    typer.Option(
-        "--runs",
-        metavar="A,B",
-        help="The baseline run and the run that should beat it, by name or id.",
-        autocompletion=names.complete_runs,
-    ),
-]
 
 
 @app.command("list")
@@ -54,24 +45,38 @@ def add(
     name: Name,
     hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
     prediction: Annotated[str, typer.Option(help="The prediction if it is true.")],
-    chosen: dict[str, Any],
-    pair: Pair = "",
-    dataset: Annotated[
+    pair: Annotated[
         str,
-        typer.Option(help="By default that of the runs.", autocompletion=names.complete_dataset),
-    ] = "",
+        typer.Option(
+            "--runs",
+            metavar="A,B",
+            help="The baseline run, by name or id, and the run that should beat it, also one to come.",
+            autocompletion=names.complete_runs,
+        ),
+    ],
+    chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Register a hypothesis with the rule that decides it, before its result is seen."""
-    rule, claim = make(DecisionRule, chosen), ledger.claim(name, hypothesis, prediction, dataset)
-    entry = ledger.register(context.obj, claim, rule, _split_pair(pair))
-    _show_entry(context.obj, entry, as_json)
+    rule, runs = make(DecisionRule, chosen), split_names(pair)
+    if len(runs) != 2:
+        raise InputError(f"ledger: got {pair!r}, expected two runs as A,B")
+    claim = ledger.claim(name, hypothesis, prediction)
+    _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])), as_json)
 
 
 @app.command()
-def result(context: typer.Context, name: Name, pair: Pair = "", as_json: Json = False) -> None:
-    """Record the result of a registered hypothesis, computed from runs; it is never typed in."""
-    _show_entry(context.obj, ledger.record(context.obj, name, _split_pair(pair)), as_json)
+def result(
+    context: typer.Context,
+    name: Name,
+    dataset: Annotated[
+        str,
+        typer.Option(help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Record the result of a registered hypothesis, computed from its runs; it is never typed in."""
+    _show_entry(context.obj, ledger.record(context.obj, name, dataset), as_json)
 
 
 @app.command("import")
@@ -93,28 +98,18 @@ def import_(
         added = ledger.import_file(context.obj, read_file(file, MAX_BYTES), file.name)
     if not added:
         say("nothing new: every line is in the ledger already")
-    found = _with(context.obj, added)
-    text = "\n".join([f"{len(added)} entries imported", *result_lines(found)])
-    show({"imported": len(added), "hypotheses": plain(found.hypotheses)}, as_json, text)
+    lines = _lines_of(context.obj, added)
+    text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
+    show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, as_json, text)
 
 
-def _split_pair(text: str) -> tuple[str, str]:
-    """Return the baseline and the tested run; two empty texts if none is given."""
-    pair = split_names(text) if text else ("", "")
-    if len(pair) != 2:
-        raise InputError(f"ledger: got {text!r}, expected two runs as A,B")
-    return pair[0], pair[1]
-
-
-def _with(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
+def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
     """Return the lines of the ledger about the hypotheses of these entries."""
+    about = {entry.about for entry in entries}
     lines = ledger.list_ledger(workspace).hypotheses
-    ids = {entry.id for entry in entries}
-    lines_of = [line for line in lines if line.entry.id in ids]
-    firsts = {entry.first for entry in entries} - {line.entry.first for line in lines_of}
-    return LedgerResult(tuple(line for line in lines if line in lines_of or line.entry.first in firsts))
+    return LedgerResult(tuple(line for line in lines if line.entry.about in about))
 
 
 def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
-    found = _with(workspace, [entry])
-    show(plain(found.hypotheses[0]), as_json, "\n".join(result_lines(found)))
+    lines = _lines_of(workspace, [entry])
+    show(plain(lines.hypotheses[-1]), as_json, "\n".join(result_lines(lines)))

@@ -1,134 +1,86 @@
-"""Files of hypotheses with their results, as others publish them: CSV with one line each, judged by
-the same rule as those of here."""
+"""Files of hypotheses with their results, as others publish them: CSV, a line each, judged by the rule
+of here, but that no difference is claimed which their leaderboard detects with less than 80% power."""
 
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat
-from core.features.experiments.decision import DecisionRule, DecisionUnit, judged
-from core.features.experiments.ledger_result import ON_LABELS, ON_PUBLIC, Z_DETECTABLE
+from core.features.experiments.decision import judged
 from core.features.experiments.result import METRICS
-from core.stats.intervals import Unit, normal_interval
+from core.stats.intervals import normal_interval
 from core.stats.power import detectable_difference
 from core.store.hypotheses import PUBLISHED, Entry
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
-NEEDED = ("name", "hypothesis", "dataset")
-RULE = ("metric", "level", "unit")
-TEXTS = (*NEEDED, *RULE, "prediction", "name_a", "name_b", "measured_on", "note")
-OF_RESULT = ("estimate", "se", "z")
-NUMBERS = (*OF_RESULT, "smallest_effect", "n", "detectable_low", "detectable")
-SCORES = ("score_a", "score_b", "score_se")
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "measured_on": (ON_LABELS, ON_PUBLIC),
-    "unit": get_args(DecisionUnit),
-    "metric": tuple(METRICS),
-}
-_TOLERANCE = 0.06  # of z, because it is published with one decimal
+NUMBERS = ("z", "score_a", "score_b", "score_se", "n", "detectable")
+TEXTS = ("name", "hypothesis", "dataset", "prediction", "metric", "name_a", "name_b", "measured_on", "note")
+EXPECTED = f"a CSV file with name, hypothesis, dataset, z, and any of {', '.join((*TEXTS[3:], *NUMBERS[1:]))}"
+_MOST_ROWS = 1e9
 
 
 def read_published(content: bytes, name: str) -> list[Entry]:
-    """Return the hypotheses of a file, in its order, as entries; without a result, registrations.
-
-    Raise InputError that names the first line which cannot be read or contradicts itself, and
-    UnknownFormat for a file without a hypothesis.
-    """
-    table, entries = Table(io.BytesIO(content), name), list[Entry]()
-    columns = (*TEXTS, *NUMBERS, *SCORES)
-    if unknown := [column for column in table.header if column not in columns]:
-        got = ", ".join(map(quote, unknown))
-        raise InputError(f"{name}, line 1: got {got}, expected among {', '.join(columns)}")
-    for line, cells in table.records():
-        pairs = zip(table.header, cells, strict=True)
-        try:
-            entries.append(_entry_of({key: text.strip() for key, text in pairs if text.strip()}))
-        except InputError as error:
-            raise InputError(f"{name}, line {line}: {error}") from None
-    for problem in table.rejected:
-        raise InputError(f"{name}, line {problem.line}: {problem.reason}: {problem.detail}")
-    if not entries:
-        expected = f"a CSV file with columns {', '.join(NEEDED)}, …"
-        raise UnknownFormat(f"{name}: holds no hypothesis; expected {expected}")
-    return entries
-
-
-def _entry_of(texts: Mapping[str, str]) -> Entry:
-    """Return the entry of a line, judged where it has a result.
-
-    The difference is `estimate`, or score_b - score_a; its standard error is `se`, or follows from z.
-    """
-    values = _read(texts)
-    estimate, se, z = (values.pop(name, None) for name in OF_RESULT)
-    entry = Entry(kind="registration", source=PUBLISHED, **values)
-    a, b, n = entry.score_a, entry.score_b, entry.n or 0
-    if z is None and se is None:
-        if estimate is not None:
-            raise InputError("a difference without its standard error; expected se or z")
-        return entry
-    if estimate is None and a is not None and b is not None:
-        estimate = round(b - a, 12)
-    if estimate is None and z is None:
-        raise InputError("a standard error without a difference; expected estimate, scores, or z")
-    is_public = entry.measured_on == ON_PUBLIC
-    published = replace(entry, public_a=a, public_b=b) if is_public else entry
-    if estimate is None:  # only z is known: judged in standard errors
-        change = normal_interval(z, 1.0, n, "row", "as published", (-np.inf, np.inf))
-        result = judged(published, change, None, Z_DETECTABLE)
-        return replace(published, kind="result", z=z, verdict=result.verdict, reason=result.reason)
-    unit: Unit = values.get("unit", "row")
-    variance = _standard_error(estimate, se, z) ** 2
-    change = normal_interval(estimate, variance, n, unit, "as published", (-1.0, 1.0))
-    least = entry.detectable or detectable_difference(change.se)
-    if is_public:
-        return judged(published, change, entry.smallest_effect, least)
-    return judged(published, change, entry.smallest_effect or least)
-
-
-def _read(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of a line: texts as they are, numbers as numbers."""
-    if missing := [name for name in NEEDED if name not in texts]:
-        raise InputError(f"no {', '.join(missing)}")
-    values: dict[str, Any] = {name: text if name in TEXTS else _number(name, text) for name, text in texts.items()}
-    for name, choices in CHOICES.items():
-        if values.get(name, choices[0]) not in choices:
-            raise InputError(f"{name}: got {values[name]!r}, expected {', '.join(choices)}")
-    if "smallest_effect" in values:
-        rule = (*RULE, "smallest_effect")
-        DecisionRule(**{name: values[name] for name in rule if name in values})
-    return values
-
-
-def _number(name: str, text: str) -> float:
+    """Return the results of a file, in its order. Raise InputError that names the line of a wrong value,
+    and UnknownFormat for what is no such file."""
+    types = dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float)
     try:
-        number = float(text.replace("−", "-"))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{name}: got {quote(text)}, expected a number")
-    if name != "n":
-        return number
-    if number < 1 or not number.is_integer():
-        raise InputError(f"n: got {quote(text)}, expected a whole number above 0")
-    return int(number)
+        table = pd.read_csv(io.BytesIO(content), dtype=types, keep_default_na=False, na_values=[""], skip_blank_lines=False)
+    except ValueError as error:  # of pandas: no columns, more cells than columns, no number, other bytes than UTF-8
+        raise UnknownFormat(f"{name}: {error}; expected {EXPECTED}") from None
+    if table.empty or not set(table) <= set(types) or not isinstance(table.index, pd.RangeIndex):
+        raise UnknownFormat(f"{name}: got {len(table)} lines of {', '.join(map(str, table))}; expected {EXPECTED}")
+    table = table.reindex(columns=list(types)).astype(types | dict.fromkeys(TEXTS, object))
+    _check(table, name)
+    return [_entry_of({str(column): value for column, value in row.dropna().items()}) for _, row in table.iterrows()]
 
 
-def _standard_error(difference: float, se: float | None, z: float | None) -> float:
-    if z is not None and difference * z <= 0:
-        raise InputError(f"a difference of {difference:+g} does not fit z {z:+g}, expected its sign")
-    if se is None:
-        assert z is not None  # one of the two is given
-        return difference / z
-    if se <= 0:
-        raise InputError(f"se: got {se:g}, expected a number above 0")
-    if z is not None and abs(difference / se - z) > _TOLERANCE:
-        raise InputError(f"z is {z:g}, but the difference is {difference / se:.2f} standard errors")
-    return se
+def _check(table: pd.DataFrame, name: str) -> None:
+    """Raise InputError for the first line of a column that is wrong."""
+    z, change = table["z"], table["score_b"] - table["score_a"]
+    right = {
+        "name": table["name"].notna() & ~table.duplicated(["name", "dataset"]),
+        "hypothesis": table["hypothesis"].notna(),
+        "dataset": table["dataset"].notna(),
+        "metric": table["metric"].isin([np.nan, *METRICS]),
+        "z": np.isfinite(z) & (z != 0) & ~(z * change <= 0),
+        "score_a": ~np.isinf(table["score_a"]),
+        "score_b": ~np.isinf(table["score_b"]),
+        "score_se": ~(table["score_se"] <= 0) & ~np.isinf(table["score_se"]),
+        "n": table["n"].isna() | (table["n"].between(1, _MOST_ROWS) & (table["n"] % 1 == 0)),
+        "detectable": ~(table["detectable"] <= 0) & ~np.isinf(table["detectable"]),
+    }
+    for column, is_right in right.items():
+        if not is_right.all():
+            line, got = is_right.idxmin(), str(table[column][is_right.idxmin()])[:80]
+            raise InputError(f"{name}, line {line + 2}: {column}: got {got}, expected {EXPECTS[column]}")
+
+
+EXPECTS = {
+    "name": "a name, once for each dataset",
+    "hypothesis": "a text",
+    "dataset": "a name",
+    "metric": f"one of {', '.join(METRICS)}",
+    "z": "a number other than 0, with the sign of score_b - score_a",
+    "n": "a whole number above 0",
+    **dict.fromkeys(("score_a", "score_b"), "a number"),
+    **dict.fromkeys(("score_se", "detectable"), "a number above 0"),
+}
+
+
+def _entry_of(values: dict[str, Any]) -> Entry:
+    """Return the result of a line. Where the score compared with is unknown, z alone is judged."""
+    n = int(values.get("n", 0))
+    entry = Entry(kind="result", source=PUBLISHED, **values | {"n": n or None, "public": values.get("score_b")})
+    z, has_scores = values["z"], entry.score_a is not None and entry.score_b is not None
+    change = round(values["score_b"] - values["score_a"], 12) if has_scores else z
+    interval = normal_interval(change, (change / z) ** 2, n, "row", "as published", (-np.inf, np.inf))
+    least = entry.detectable if has_scores and entry.detectable else detectable_difference(interval.se)
+    result = judged(entry, interval, least)
+    verdict = result.verdict if abs(change) >= least else "undecided"
+    return replace(result, detectable=least, verdict=verdict) if has_scores else replace(entry, verdict=verdict)

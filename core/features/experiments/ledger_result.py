@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -18,42 +18,33 @@ from core.actions.comparison_log import LookedAt, p_of, pair_of_entry
 from core.base.result import Figure, Table, fields_of
 from core.stats.intervals import Z95
 from core.stats.multiplicity import AdjustedP, adjust
-from core.stats.power import LEVEL, detectable_difference
-from core.store.hypotheses import HERE, Entry
+from core.stats.power import LEVEL
+from core.store.hypotheses import HERE, PUBLISHED, Entry
 from core.texts import estimate_text, quantity_text
 
-ON_LABELS, ON_PUBLIC = "labelled rows", "public leaderboard"  # where a result was measured
 LATE = "registered after its result could be seen"
-Z_DETECTABLE = detectable_difference(1.0)  # in standard errors
 NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
 NOT_TESTED = AdjustedP(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One result, or a registration without one.
+    """One result, or a registration without one. p: NaN without a result. tests: in its family.
 
-    registration: the first entry with the rule; None of what was published without one. p: NaN
-    without a result. tests: in its family. again: whether there is an earlier result.
+    is_late: whether it was registered after its result could be seen. again: whether there is an
+    earlier result.
     """
 
     entry: Entry
-    registration: Entry | None
+    is_late: bool = False
     p: AdjustedP = NOT_TESTED
     tests: int = 0
     again: bool = False
 
     @property
     def survives(self) -> bool:
-        """Whether the difference is above 0 by its interval and after Holm's correction."""
-        entry = self.entry
-        low = entry.low if entry.z is None or entry.estimate is not None else entry.z - Z95
-        return low is not None and low > 0 and self.p.holm < LEVEL
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the hypothesis was registered after its result could be seen."""
-        return any(entry and entry.seen_before for entry in (self.entry, self.registration))
+        """Whether the difference is above 0 after Holm's correction."""
+        return (self.entry.z or 0) > 0 and self.p.holm < LEVEL
 
     @property
     def words(self) -> str:
@@ -78,18 +69,16 @@ class LedgerLine:
             "tests": self.tests,
             "survives_holm": None if self.entry.z is None else self.survives,
             "seen_before": self.is_late if self.entry.source == HERE else None,
-            "registered": self.registration and self.registration.written_at,
         }
 
     def row(self) -> dict[str, Any]:
         """Return the line as a row of a table."""
         entry = self.entry
         low, high = (math.nan if end is None else end for end in (entry.low, entry.high))
-        change = None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f")
         return {
             "hypothesis": entry.name,
             "verdict": self.words,
-            "difference": change,
+            "difference": None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f"),
             "z": entry.z,
             "detectable": entry.detectable,
             "p": quantity_text(self.p.p),
@@ -98,89 +87,85 @@ class LedgerLine:
             "tested": entry.name_b,
             "against": entry.name_a,
             "measured on": entry.measured_on,
+            "leaderboard": entry.public,
             "dataset": entry.dataset,
             "source": entry.source,
         }
 
+    def claim(self) -> dict[str, Any]:
+        """Return what was claimed, by which rule, and who wrote it, as a row of a table."""
+        columns = ("hypothesis", "prediction", "metric", "smallest_effect", "note", "author", "code_version")
+        values = {name.replace("_", " "): getattr(self.entry, name) or None for name in columns}
+        at = self.entry.written_at
+        return {"name": self.entry.name, **values, "written": at and f"{at:%Y-%m-%d %H:%M}"}
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerResult:
-    """Every hypothesis with its verdict and its corrected p, in the order of registration."""
+    """Every hypothesis with its verdict and its corrected p, in the order of writing."""
 
     hypotheses: tuple[LedgerLine, ...]
-    json_properties = ("sentences",)
     title = "Ledger of hypotheses"
     scope = "p corrected for all results of a source and dataset, and for every comparison that was looked at here"
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def sentence(self) -> str:
         """What survives in each family, and what has no result yet."""
         families: dict[str, list[LedgerLine]] = defaultdict(list)
         for line in self.hypotheses:
             where = f", {line.entry.dataset}" if line.entry.dataset else ""
             families[f"{line.entry.source.capitalize()}{where}"].append(line)
-        return tuple(sentence for family, lines in families.items() for sentence in _sentences(family, lines))
-
-    @property
-    def sentence(self) -> str:
-        """The sentences of all families."""
-        return " ".join(self.sentences) or "No hypothesis is in the ledger."
+        sentences = [sentence for family, lines in families.items() for sentence in _sentences(family, lines)]
+        return " ".join(sentences) or "No hypothesis is in the ledger."
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What is no test of a prediction, and what is no claim."""
-        named = {
-            f"{LATE.capitalize()}, so not a test of a prediction": [line.entry for line in self.hypotheses if line.is_late],
+        published = [line.entry for line in self.hypotheses if line.entry.source == PUBLISHED]
+        names = {
+            f"{LATE.capitalize()}, so not a test of a prediction": [line.entry.name for line in self.hypotheses if line.is_late],
             "Below what a leaderboard shows with 80% power, so these are not claims": [
-                line.entry for line in self.hypotheses if _is_below(line.entry)
+                entry.name for entry in published if abs(entry.estimate or math.inf) < (entry.detectable or 0)
             ],
             "Only z is known, because the score compared with was not published": [
-                line.entry for line in self.hypotheses if line.entry.z and line.entry.low is None
+                entry.name for entry in published if entry.estimate is None
             ],
         }
-        return tuple(f"{words}: {', '.join(entry.name for entry in entries)}." for words, entries in named.items() if entries)
+        return tuple(f"{words}: {', '.join(about)}." for words, about in names.items() if about)
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the hypotheses, then the scores in order."""
-        rows = tuple(line.row() for line in self.hypotheses)
-        tables = Table("Hypotheses", rows, ("z",)), Table("Scores in order", self.steps())
+        """Return the hypotheses, the scores in order, then what was claimed."""
+        rows, claims = tuple(line.row() for line in self.hypotheses), tuple(line.claim() for line in self.hypotheses)
+        tables = Table("Hypotheses", rows, ("z",)), Table("Scores in order", self.steps()), Table("Claims", claims)
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
         """Return the scores in order, with the noise of one score."""
         steps = self.steps()
-        draw = "core.plots.score_history:figure"
-        return Figure(draw, {"steps": steps}, self.sentence) if steps else None
+        return Figure("core.plots.score_history:figure", {"steps": steps}, self.sentence) if steps else None
 
     def steps(self) -> tuple[dict[str, Any], ...]:
         """Return the scores of the longest series of results on the same rows, in order, after the
         score that the first was compared with."""
         series: dict[Any, list[Entry]] = defaultdict(list)
-        for entry in (line.entry for line in self.hypotheses):
-            if entry.kind == "result" and entry.score_b is not None:
-                where = (entry.source, entry.dataset, entry.measured_on, entry.scored, entry.metric)
-                series[where].append(entry)
+        for entry in (line.entry for line in self.hypotheses if line.entry.score_b is not None):
+            series[entry.source, entry.dataset, entry.measured_on, entry.scored, entry.metric].append(entry)
         results = max(series.values(), key=len, default=[])
-        start = [(each.name_a, each.score_a, None, each) for each in results[:1] if each.score_a]
-        scores = [(each.name, each.score_b, each.verdict, each) for each in results]
+        start = [(entry.name_a, entry.score_a, None, entry) for entry in results[:1] if entry.score_a]
+        scores = [(entry.name, entry.score_b, entry.verdict, entry) for entry in results]
         return tuple(
-            {"step": name, "score": score, "half width": _half(each), "rows": each.n, "verdict": verdict}
-            for name, score, verdict, each in (*start, *scores)
+            {
+                "step": name,
+                "score": score,
+                "half width": None if entry.score_se is None else Z95 * entry.score_se,
+                "rows": entry.n,
+                "verdict": verdict,
+            }
+            for name, score, verdict, entry in (*start, *scores)
         )
 
 
-def _half(entry: Entry) -> float | None:
-    return None if entry.score_se is None else Z95 * entry.score_se
-
-
-def _is_below(entry: Entry) -> bool:
-    """Return whether a leaderboard difference is too small for the leaderboard to detect."""
-    change, least = entry.estimate, entry.detectable
-    known = change is not None and least is not None
-    return known and entry.measured_on == ON_PUBLIC and abs(change or 0) < (least or 0)
-
-
-def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterable[str]:
+def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterator[str]:
     tested = [line for line in lines if line.entry.z is not None]
     survivors = ", ".join(
         f"{line.entry.name} (p {quantity_text(line.p.p)}, after Holm {quantity_text(line.p.holm)})"
@@ -198,31 +183,35 @@ def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterable[str]:
 def ledger_of(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) -> LedgerResult:
     """Return the ledger of entries in the order of writing: a line for each result, and for each
     hypothesis without one."""
-    by_first: dict[str, list[Entry]] = defaultdict(list)
-    for entry in entries:
-        by_first[entry.first].append(entry)
-    adjusted = adjust_entries(entries, looked)
-    lines = []
-    for about in by_first.values():
-        registration = next((entry for entry in about if entry.kind == "registration"), None)
-        results = [entry for entry in about if entry.kind == "result"]
-        for i, entry in enumerate(results or about[:1]):
-            p, tests = adjusted.get(entry.id, (NOT_TESTED, 0))
-            lines.append(LedgerLine(entry, registration, p, tests, again=i > 0))
-    return LedgerResult(tuple(lines))
+    results = [entry for entry in entries if entry.kind == "result"]
+    first = {entry.about: entry for entry in reversed(results)}
+    late = {entry.about for entry in entries if entry.seen_before}
+    adjusted = _adjust(results, looked)
+    return LedgerResult(
+        tuple(
+            LedgerLine(
+                entry,
+                entry.about in late,
+                *adjusted.get(entry.position, (NOT_TESTED, 0)),
+                again=entry != first.get(entry.about, entry),
+            )
+            for entry in entries
+            if entry.kind == "result" or entry.about not in first
+        )
+    )
 
 
-def adjust_entries(entries: Iterable[Entry], looked: LookedAt) -> dict[str, tuple[AdjustedP, int]]:
-    """Return the p-values of results by their ids, corrected over their family, with its size."""
+def _adjust(results: Sequence[Entry], looked: LookedAt) -> dict[int, tuple[AdjustedP, int]]:
+    """Return the p-values of results by their places, corrected over their family, with its size."""
     families: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for entry in entries:
-        if entry.kind == "result" and entry.z is not None:
+    for entry in results:
+        if entry.z is not None:
             families[entry.source, entry.dataset or ""].append(entry)
-    adjusted: dict[str, tuple[AdjustedP, int]] = {}
+    adjusted: dict[int, tuple[AdjustedP, int]] = {}
     for (source, dataset), tested in families.items():
         viewed = looked.get(dataset, {}) if source == HERE else {}
         recorded = set(map(pair_of_entry, tested))
         p = [*map(p_of, tested), *(p for pair, p in viewed.items() if pair not in recorded)]
         for entry, value in zip(tested, adjust(p), strict=False):
-            adjusted[entry.id] = value, len(p)
+            adjusted[entry.position] = value, len(p)
     return adjusted

@@ -42,7 +42,7 @@ def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> Non
     assert core_json(place, "experiment", "show", made["name"]) == result
     assert core_json(place, *again)["left"] == 0
     [line] = core_json(place, "ledger", "list")["hypotheses"]
-    assert (line["benchmark"], line["name_b"], line["kind"]) == (made["name"], "without gene_class", "result")
+    assert (line["experiment"], line["name_b"], line["kind"]) == (made["name"], "without gene_class", "result")
 
 
 def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> None:

@@ -24,13 +24,13 @@ def place(demo_copy: Workspace) -> Path:
 def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     assert core_json(place, "ledger", "list")["hypotheses"] == []
     claim = ("--hypothesis", "Arguing helps", "--prediction", "the mean rises", "--smallest", "0.01")
-    added = core_json(place, "ledger", "add", "arguing", *claim, "--level", "other", "--runs", f"{A},{B}")
+    added = core_json(place, "ledger", "add", "arguing", *claim, "--runs", f"{A},{B}")
     assert (added["verdict"], added["seen_before"], added["p"]) == (None, True, None)
     result = core_json(place, "ledger", "result", "arguing")
     compared = core_json(place, "compare", A, B)
     assert result["estimate"] == compared["delta_mean"]["estimate"]
     assert result["p"] == result["p_holm"] == result["p_bh"] == pytest.approx(compared["p"])
-    assert result["first"] == added["id"]
+    assert (result["name"], result["kind"], added["kind"]) == ("arguing", "result", "registration")
     assert core_json(place, "ledger", "list")["hypotheses"] == [result]
     assert "registered after its result could be seen" in core(place, "ledger", "list").out
 
@@ -43,7 +43,7 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
         (("import", "absent.csv"), "absent.csv"),
         (("result", "nobody"), "not registered here"),
         (
-            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0"),
+            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0", "--runs", "a,b"),
             "--smallest: got 0.0, expected more than 0",
         ),
         (

@@ -62,65 +62,62 @@ def entry(**values: object) -> Entry:
     return read
 
 
-def test_a_row_without_a_result_is_a_registration() -> None:
-    found = entry(prediction="it rises")
-    assert (found.kind, found.verdict, found.source) == ("registration", None, "published elsewhere")
-
-
-def test_a_published_difference_is_judged_by_its_own_rule() -> None:
-    """0.03 ± 0.01: above 0, and at least 0.02."""
-    found = entry(estimate=0.03, se=0.01, n=500, smallest_effect=0.02, unit="pert")
-    assert (found.verdict, found.z, found.unit, found.measured_on) == ("confirmed", pytest.approx(3), "pert", None)
-    assert entry(estimate=0.03, se=0.01, smallest_effect=0.06).verdict == "confirmed, small"
+@pytest.mark.parametrize(
+    ("difference", "detectable", "verdict"),
+    [
+        (0.037, 0.033, "confirmed"),
+        (0.013, 0.018, "undecided"),
+        (-0.003, 0.018, "undecided"),  # nothing that was published without a smallest effect is rejected
+        (-0.025, 0.018, "harmful"),
+    ],
+)
+def test_no_claim_is_made_of_a_leaderboard_difference_that_cannot_be_shown(
+    difference: float, detectable: float, verdict: str
+) -> None:
+    """With a standard error of 0.006."""
+    result = entry(score_a=0.5, score_b=0.5 + difference, z=difference / 0.006, detectable=detectable)
+    assert (result.verdict, result.detectable, result.se) == (verdict, detectable, pytest.approx(0.006))
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"estimate": 0.03}, "without its standard error"),
-        ({"se": 0.03}, "a standard error without a difference"),
-        ({"estimate": 0.03, "se": 0.0}, "se: got 0"),
-        ({"score_a": 0.5, "score_b": 0.6, "z": -1.0}, "does not fit z"),
-        ({"score_a": 0.5, "score_b": 0.5, "z": 1.0}, "does not fit z"),
-        ({"estimate": 0.03, "se": 0.01, "z": 2.0}, "z is 2, but the difference is 3.00"),
-        ({"z": 1.0, "measured_on": "test"}, "measured_on: got 'test'"),
-        ({"z": 1.0, "unit": "cell"}, "unit: got 'cell'"),
-        ({"z": 1.0, "metric": "f1"}, "metric: got 'f1'"),
-        ({"z": 1.0, "smallest_effect": -1.0}, "smallest_effect: got -1"),
+        ({"score_a": 0.5, "score_b": 0.6, "z": -1.0}, "z: got -1"),
+        ({"score_a": 0.5, "score_b": 0.5, "z": 1.0}, "z: got 1"),
+        ({"z": 0.0}, "z: got 0"),
+        ({"z": "inf"}, "z: got inf"),
+        ({"z": 1.0, "metric": "f1"}, "metric: got f1, expected one of de, dir, mean"),
+        ({"z": 1.0, "score_se": -1.0}, "score_se: got -1"),
+        ({"z": 1.0, "n": 1.5}, "n: got 1.5, expected a whole number"),
+        ({"z": 1.0, "hypothesis": ""}, "hypothesis"),
     ],
 )
-def test_values_that_do_not_fit_together_name_their_line(values: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=f"f.csv, line 2: .*{words}"):
+def test_a_value_that_is_wrong_names_its_line_and_its_column(values: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=f"f.csv, line 2: {words}"):
         entry(**values)
 
 
+def test_a_hypothesis_stands_once_in_a_file() -> None:
+    with pytest.raises(InputError, match=r"l\.csv, line 3: name: got x"):
+        read_published(b"name,hypothesis,dataset,z\nx,h,d,1\nx,h,d,2\n", "l.csv")
+
+
 def test_a_line_is_a_hypothesis() -> None:
-    [row] = read_published(b"name,hypothesis,dataset,z,n,note\nkNN,It helps,d,3.1,904,\n", "l.csv")
+    [row] = read_published(b"\xef\xbb\xbfname,hypothesis,dataset,z,n,note\nkNN,It helps,d,3.1,904,\n", "l.csv")
     assert (row.name, row.hypothesis, row.dataset, row.z, row.n, row.note) == ("kNN", "It helps", "d", 3.1, 904, None)
-
-
-def test_a_real_minus_sign_is_a_minus_sign() -> None:
-    [row] = read_published("name,hypothesis,dataset,z\nx,h,d,−0.9\n".encode(), "l.csv")
-    assert row.z == -0.9
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"name,hypothesis,dataset,zz\nx,h,d,1\n", "line 1: got 'zz', expected among name"),
-        (b"name,hypothesis,dataset,z\nx,,d,1\n", "line 2: no hypothesis"),
-        (b"name,hypothesis,dataset,z\nx,h,d,1\ny,h,d,much\n", "line 3: z: got 'much', expected a number"),
-        (b"name,hypothesis,dataset,z\nx,h,d,inf\n", "z: got 'inf'"),
-        (b"name,hypothesis,dataset,n\nx,h,d,1.5\n", "n: got '1.5', expected a whole number"),
-        (b"name,hypothesis,dataset\nx,h\n", "line 2: wrong number of columns"),
+        (b"", "l.csv"),
+        (b"name,hypothesis,dataset,z\n", "0 lines"),
+        (b"name,hypothesis,dataset,zz\nx,h,d,1\n", "zz"),
+        (b"name,hypothesis,dataset,z\nx,h,d,much\n", "much"),
+        (b"name,hypothesis,dataset,z\nx,h,d,1,2\n", "expected a CSV file with name"),
+        (b"\xff\xfe\x00", "utf-8"),
     ],
 )
-def test_the_first_place_that_is_wrong_is_named(content: bytes, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        read_published(content, "l.csv")
-
-
-@pytest.mark.parametrize("content", [b"name,hypothesis,dataset\n", b""])
-def test_a_file_without_a_hypothesis_is_none(content: bytes) -> None:
-    with pytest.raises(UnknownFormat):
+def test_another_file_is_refused(content: bytes, words: str) -> None:
+    with pytest.raises(UnknownFormat, match=words):
         read_published(content, "l.csv")

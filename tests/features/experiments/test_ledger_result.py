@@ -50,7 +50,7 @@ def test_results_of_one_dataset_and_source_are_corrected_together() -> None:
 
 def test_comparisons_that_were_looked_at_are_corrected_for_once() -> None:
     """p of z 3 and 2.5: 0.0027, 0.0124; looked at: 0.0001, 0.03, and the pair of "one", which is that result. Holm: 3·0.0027."""
-    entries = numbered([entry("one", 3.0, run_a="r2", run_b="r1"), entry("arms", 2.5, benchmark="b", name_a="x", name_b="y")])
+    entries = numbered([entry("one", 3.0, run_a="r2", run_b="r1"), entry("arms", 2.5, experiment="b", name_a="x", name_b="y")])
     looked = {("r1", "r2"): 0.5, ("r1", "r3"): 0.0001, ("r3", "r4"): 0.03, pair_of_arms("b", "y", "x"): 0.9}
     lines = ledger_lines(entries, {"d": looked, "other": {("r8", "r9"): 0.01}})
     assert [line.tests for line in lines] == [4, 4]
@@ -97,12 +97,12 @@ def test_what_was_registered_late_is_said_everywhere() -> None:
     [caveat] = result.caveats
     assert LATE.capitalize() in caveat
     assert "late" in caveat
-    assert any("no result yet" in sentence and "open" in sentence for sentence in result.sentences)
+    assert "no result yet of open" in result.sentence
 
 
 def test_an_empty_ledger_says_so() -> None:
     result = ledger_of([])
-    assert (result.hypotheses, result.sentences, result.tables(), result.figure()) == ((), (), (), None)
+    assert (result.hypotheses, result.tables(), result.figure()) == ((), (), None)
     assert "No hypothesis" in result.sentence
 
 

@@ -42,21 +42,21 @@ def test_the_published_ladder_by_one_click(visit: Visit, little_copy: Workspace)
 @pytest.mark.soak
 def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, little_copy: Workspace) -> None:
     a, b = (the_run(little_copy, name).id for name in (A, B))
-    app = visit(little_copy, "experiments", tab="Ledger", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
+    app = visit(little_copy, "experiments", tab="Ledger", ledger_base=a)
     assert app.number_input(key="ledger_effect").step == pytest.approx(0.001)  # ten steps to the usual effect, not one
-    for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises")):
+    for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises"), ("tested", B)):
         fill(app, f"note-ledger-{field}", words)
     app = press(app.run(), "Register")
     assert not app.error
     entry = ledger.list_entries(little_copy)[-1]
-    assert (entry.name, entry.run_a, entry.run_b, entry.level, entry.seen_before) == ("arguing", a, b, "other", True)
-    app = press(visit(little_copy, "experiments", tab="Ledger", ledger_of=entry.first), "Record result")
+    assert (entry.name, entry.run_a, entry.run_b, entry.seen_before) == ("arguing", a, b, True)
+    of = f"{entry.name} ({entry.dataset})"
+    app = press(visit(little_copy, "experiments", tab="Ledger", ledger_of=of), "Record result")
     assert not app.error
     result = ledger.list_entries(little_copy)[-1]
-    assert (result.kind, result.first) == ("result", entry.id)
-    assert "not a test of a prediction: arguing" in text_of(app).replace("\\", "")
-    app = visit(little_copy, "experiments", tab="Ledger", hypothesis=result.id)
-    assert "arguing helps" in text_of(app)
+    assert (result.kind, result.about) == ("result", entry.about)
+    text = text_of(app).replace("\\", "")
+    assert "not a test of a prediction: arguing" in text
 
 
 def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.actions.workspace import Workspace
-from core.base.result import fields_of
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LATE, LedgerResult
 from core.fields.record import make
 from core.store.hypotheses import HERE, Entry
-from core.ui.shared import links, tables
+from core.ui.shared import links
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_settings
 from core.ui.shared.results import show_result
 from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui.shared.widgets import show_empty
 
 
 def show(context: PageContext) -> None:
@@ -30,7 +27,6 @@ def show(context: PageContext) -> None:
     can_write = not context.workspace.settings.read_only
     if result.hypotheses:
         show_result(result, "", "ledger")
-        _show_entry(result)
         st.caption("Lines are only added, never changed or deleted.")
     else:
         how = "register one below before its runs are made, or import the published ladder"
@@ -40,28 +36,12 @@ def show(context: PageContext) -> None:
     with st.expander("Register a hypothesis", key="ledger-register"):
         _show_registration(context)
     with st.expander("Record a result", key="ledger-record"):
-        _show_recording(context, result)
+        _show_recording(context.workspace, result)
     with st.expander("Import published results", key="ledger-import", expanded=not result.hypotheses):
         _show_import(context.workspace)
 
 
-def _show_entry(result: LedgerResult) -> None:
-    """Show one hypothesis in full."""
-    entries = {line.entry.id: line.entry for line in result.hypotheses}
-    titles = {key: entry.name for key, entry in entries.items()}
-    chosen = choose_one(st.selectbox, "hypothesis", "In full", titles, index=None, placeholder="choose a hypothesis")
-    if chosen is None:
-        return
-    st.markdown(as_text(entries[chosen].hypothesis))
-    known = {name: value for name, value in fields_of(entries[chosen]).items() if value is not None}
-    rows = [{"what": name.replace("_", " "), "as registered": str(value)} for name, value in known.items()]
-    tables.show_table(pd.DataFrame(rows), "ledger-entry")
-
-
 def _show_registration(context: PageContext) -> None:
-    if context.dataset is None:
-        st.markdown("A hypothesis needs a dataset, and there is none yet: import one on Data.")
-        return
     left, right = st.columns(2, gap="medium")
     with left:
         name = st.text_input("Name", key="note-ledger-name", max_chars=120)
@@ -69,53 +49,29 @@ def _show_registration(context: PageContext) -> None:
         prediction = st.text_area("Prediction", key="note-ledger-prediction", height=68)
     with right:
         rule = make(DecisionRule, show_settings(DecisionRule, "ledger_", columns=2))
-        pair = _choose_runs(context, "planned", "not made yet")
-    can_add = bool(name and claim and prediction)
+        titles = {run.id: run.name for run in context.runs}
+        base = choose_one(st.selectbox, "ledger_base", "Baseline run", titles, index=None)
+        tested = st.text_input("Run that should beat it", key="note-ledger-tested", placeholder="its name, also if it is to come")
+    can_add = bool(name and claim and prediction and base and tested)
     if st.button("Register", type="primary", key="register-hypothesis", disabled=not can_add):
         with explain_errors():
-            wanted = ledger.claim(name, claim, prediction, context.dataset.name)
-            entry = ledger.register(context.workspace, wanted, rule, pair)
+            wanted = ledger.claim(name, claim, prediction)
+            entry = ledger.register(context.workspace, wanted, rule, (str(base), tested))
             _confirm(f"Registered {entry.name}{_late(entry)}.")
-    st.caption("A registration cannot be changed; of several of one name, the first decides.")
+    st.caption("A registration cannot be changed.")
 
 
-def _choose_runs(context: PageContext, name: str, placeholder: str) -> tuple[str, str]:
-    """Show the choice of two runs of the dataset, as ids; "" if not chosen."""
-    titles = {run.id: run.name for run in context.runs}
-    columns = st.columns(2)
-
-    about: dict[str, Any] = {"titles": titles, "index": None, "placeholder": placeholder}
-    a = choose_one(columns[0].selectbox, f"ledger_{name}_a", "Baseline run", **about)
-    b = choose_one(columns[1].selectbox, f"ledger_{name}_b", "Run that should beat it", **about)
-    return a or "", b or ""
-
-
-def _show_recording(context: PageContext, result: LedgerResult) -> None:
-    registered = {
-        line.registration.first: line.registration
-        for line in result.hypotheses
-        if line.registration and line.entry.source == HERE and not line.registration.benchmark
-    }
-    if not registered:
-        st.markdown("No hypothesis is registered here yet. Experiments record theirs by themselves.")
-        return
-    titles = {key: f"{entry.name} ({entry.dataset})" for key, entry in registered.items()}
-    about = {"index": None, "placeholder": "choose one"}
-    chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, **about)
-    if chosen is None:
-        return
-    entry, pair = registered[chosen], ("", "")
-    has_runs = entry.name_a is not None and entry.name_b is not None
-    if has_runs:
-        st.markdown(as_text(f"It was registered for {entry.name_b} against {entry.name_a}."))
-    else:
-        pair = _choose_runs(context, "compared", "choose a run")
+def _show_recording(workspace: Workspace, result: LedgerResult) -> None:
+    """Show the choice of a hypothesis of two runs; experiments record theirs by themselves."""
+    entries = [line.entry for line in result.hypotheses if line.entry.source == HERE and not line.entry.experiment]
+    by_key = {f"{entry.name} ({entry.dataset})": entry for entry in entries}
+    titles = {key: f"{key}: {entry.name_b} against {entry.name_a}" for key, entry in by_key.items()}
+    chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one")
     st.caption("The result is computed from the two runs.")
-    can_record = has_runs or all(pair)
-    if st.button("Record result", type="primary", key="record-result", disabled=not can_record):
+    if st.button("Record result", type="primary", key="record-result", disabled=chosen is None) and chosen:
         with explain_errors():
             with st.spinner("Comparing …"):
-                recorded = ledger.record(context.workspace, entry.first, pair)
+                recorded = ledger.record(workspace, by_key[chosen].name, str(by_key[chosen].dataset))
             _confirm(f"{recorded.name}: {recorded.verdict}{_late(recorded)}.")
 
 

@@ -51,8 +51,8 @@ def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], stat
     """Show a line for each experiment, with what the ledger says of its arms."""
     verdicts: dict[str, list[str]] = {}
     for line in ledger.list_ledger(context.workspace).hypotheses:
-        if line.entry.benchmark and line.entry.kind == "result":
-            verdicts.setdefault(line.entry.benchmark, []).append(f"{line.entry.name_b}: {line.words}")
+        if line.entry.experiment and line.entry.kind == "result":
+            verdicts.setdefault(line.entry.experiment, []).append(f"{line.entry.name_b}: {line.words}")
     rows = [
         {
             "experiment": saved.name,
