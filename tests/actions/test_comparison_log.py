@@ -27,7 +27,7 @@ def test_every_pair_counts_once_whoever_is_the_baseline(workspace: Workspace) ->
     assert [one.holm for one in found] == pytest.approx([0.08, 0.5])
     [late] = look_at(workspace, "a/b", [("r1", "r2", 0.01)])
     assert late.holm == pytest.approx(0.03)
-    assert "One of 3 comparisons of runs" in late.words
+    assert "One of 3 " in late.sentence
     assert read_looked(workspace, "other dataset") == {}
 
 
@@ -41,7 +41,7 @@ def test_one_comparison_alone_is_said_to_be_the_only_one(workspace: Workspace) -
     only = "This is the only comparison of runs on this dataset so far"
     for p, said in ((0.01, f"{only}: p = 0.01."), (math.nan, f"{only}; it has no p.")):
         [found] = look_at(workspace, "d", [("r1", "r2", p)])
-        assert found.words == said
+        assert found.sentence == said
 
 
 @pytest.mark.soak
@@ -49,8 +49,8 @@ def test_a_comparison_without_a_p_is_counted_and_not_corrected_for(workspace: Wo
     look_at(workspace, "d", [("r1", "r2", 0.01)])
     [found] = look_at(workspace, "d", [("r1", "r3", math.nan)])
     assert (found.n, math.isnan(found.holm)) == (2, True)
-    assert found.words.startswith("One of 2 comparisons")
-    assert found.words.endswith("; it has no p.")
+    assert found.sentence.startswith("One of 2 ")
+    assert found.sentence.endswith("; it has no p.")
     [first] = look_at(workspace, "d", [("r1", "r2", 0.01)])
     assert first.holm == 0.01
 
