@@ -7,7 +7,7 @@ from core.actions.made_runs import run_to_end
 from core.actions.workspace import Workspace
 from core.evidence.changed_cards import CardChange
 from core.features.asking.askings import AgainPlan
-from core.store import evidence
+from core.store import evidence, runs
 
 
 def make_all(workspace: Workspace, plan: AgainPlan) -> list[str]:
@@ -20,6 +20,7 @@ def make_all(workspace: Workspace, plan: AgainPlan) -> list[str]:
 
 
 def without(workspace: Workspace, run: str, row: str, tool: str) -> tuple[CardChange, ...]:
-    """Leave out every card of a tool."""
+    """Leave out every card of a tool. run: a name or id."""
     with workspace.store.read() as db:
-        return tuple(CardChange(tool, card["key"]) for card in evidence.of_row(db, run, row) if card["tool"] == tool)
+        cards = evidence.of_row(db, runs.find(db, run).id, row)
+    return tuple(CardChange(tool, card["key"]) for card in cards if card["tool"] == tool)

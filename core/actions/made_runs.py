@@ -45,7 +45,6 @@ def run_to_end(
     spec: RunSpec,
     *,
     components: ComponentLoader,
-    replace: bool = False,
     method: FindMethod = method_named,
     say: Callable[[str], object] = LOGGER.info,
 ) -> Run:
@@ -56,9 +55,9 @@ def run_to_end(
     `say`. Raise StateError if it ends otherwise, KeyboardInterrupt if a signal ended its worker, which took it for itself: it is
     meant for the experiment too; and what `check_change` raises.
     """
-    there = run_control.find_same(workspace, spec, launch.name_of(request), replace=replace)
+    there = run_control.find_same(workspace, spec, launch.name_of(request))
     if there is None:
-        made = launch.start(workspace, request, spec=spec, replace=replace, components=components, method=method)
+        made = launch.start(workspace, request, spec=spec, components=components, method=method)
     else:
         made = _go_on(workspace, request, spec, _await_other(workspace, there, say), components, method)
     [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store

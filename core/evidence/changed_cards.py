@@ -44,11 +44,6 @@ class CardChange:
         """The card's name."""
         return card_name(self.tool, self.key)
 
-    @property
-    def words(self) -> str:
-        """What was done, as in "without gene_class:Rpl3"."""
-        return f"without {self.name}" if self.text is None else f"{self.name} edited"
-
 
 _Changes = Annotated[tuple[CardChange, ...], "a list of {tool, key, text}"]
 
@@ -75,7 +70,8 @@ def read_changes(text: str) -> tuple[CardChange, ...]:
 
 def describe_changes(changes: Sequence[CardChange]) -> str:
     """Return changes in words, as in "without gene_class:Rpl3, base_rates:*|Atf3 edited"; "as it was" for none."""
-    return ", ".join(change.words for change in changes) or "as it was"
+    told = (f"without {change.name}" if change.text is None else f"{change.name} edited" for change in changes)
+    return ", ".join(told) or "as it was"
 
 
 def change_cards(items: Sequence[Evidence], changes: Sequence[CardChange], pair: Pair) -> tuple[Evidence, ...]:

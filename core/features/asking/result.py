@@ -28,6 +28,16 @@ from core.texts import number_text
 
 # A number of a row → the stage of the debate with the answer, and its column in the predictions.
 NUMBERS = {"P(DE)": ("de", "p_de"), "P(up | DE)": ("dir", "p_up_given_de")}
+COLUMNS = {  # of the table → the field of an answer
+    "in the run": "stands",
+    "asked again": "mean_unchanged",
+    "SD": "sd",
+    "changed": "mean_changed",
+    "change": "delta",
+    "p": "p",
+    "p (Holm)": "p_holm",
+    "detectable": "detectable",
+}
 Answers = tuple[float, ...]  # one of each asking that could be read
 LIMITS = (
     "This is about one row and one change: of many cards that are tried one by one, some lie outside by chance. An experiment of "
@@ -88,19 +98,8 @@ class AnswerChange:
     @property
     def row(self) -> dict[str, Any]:
         """The number as a row of a table."""
-        numbers = {
-            "in the run": self.stands,
-            "asked again": self.mean_unchanged,
-            "lowest": min(self.unchanged, default=math.nan),
-            "highest": max(self.unchanged, default=math.nan),
-            "SD": self.sd,
-            "changed": self.mean_changed,
-            "change": self.delta,
-            "p": self.p,
-            "p (Holm)": self.p_holm,
-            "detectable": self.detectable,
-        }
-        return {"answer": self.name, **{name: None if math.isnan(each) else each for name, each in numbers.items()}}
+        numbers = {title: getattr(self, name) for title, name in COLUMNS.items()}
+        return {"answer": self.name, **{title: None if math.isnan(each) else each for title, each in numbers.items()}}
 
 
 @dataclass(frozen=True, slots=True)
