@@ -134,12 +134,12 @@ def tables_with(app: AppTest, *columns: str) -> list[pd.DataFrame]:
 @pytest.mark.soak
 def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(glance: Visit, fused_demo: Workspace) -> None:
     overview = glance(fused_demo, "overview")
-    ladder = pd.concat(tables_with(overview, "run", "score", "low", "high")).set_index("run")
+    ladder = pd.concat(tables_with(overview, "run", "kind", "estimate", "low", "high")).set_index("run")
     for name, scored in WAYS.items():
         found = score_of(fused_demo, name).whole
         mean = found.mean.shown
         line = ladder.loc[name]
-        assert line[["score", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
+        assert line[["estimate", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
         assert f"labelled rows · {scored}" in line["group"]
         curves = glance(fused_demo, "scores", run=name, part="Curves")
         [table] = tables_with(curves, "task", "who", "auroc")
