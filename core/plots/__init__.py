@@ -13,7 +13,7 @@ paired_changes    paired differences of two runs             rank_scatter      r
 score_history     scores of all trials, in order             curves            losses or hits by step, epoch or k
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
 experiment_arms   arms of an experiment against its base
-published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
+published_differences  published numbers and ours
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
 rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
 knockdown         a target's remaining expression

@@ -57,7 +57,7 @@ def figure(
 
 
 def _row(row: Any, metric: str) -> Row:
-    words, rows = estimate_text(*ends_of(row)), drawing.rows_text(row.n, metric)
+    words, rows = estimate_text(*ends_of(row)), "" if np.isnan(row.n) else drawing.rows_text(row.n, metric)
     after = ""
     if not np.isnan(row.n_labelled):
         rows = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"

@@ -15,7 +15,6 @@ from core.errors import InputError
 # The arguments after the table, which is TABLE of the figure's own test file.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "asked_again": (),
-    "baseline_scores": (),
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),
     "effect_counts": (3,),

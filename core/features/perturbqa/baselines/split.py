@@ -24,7 +24,6 @@ from core.texts import number_text
 from core.transfer.row_index import RowIndex
 from core.types import TRAIN
 
-_COLUMNS = ["question", "name", "about", "estimate", "low", "high", "genes", "reads", "published"]  # of the figure
 QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 
 
@@ -106,10 +105,16 @@ class SplitBaselines:
             for each in self.baselines:
                 score: BaselineScore | None = getattr(each, question)
                 if score is not None and score.genes:
-                    shown, beside = score.macro.shown.ends, published.get(each.name, math.nan)
-                    lines.append((name, each.name, each.note or "", *shown, score.genes, each.name in reading, beside))
-        table = pd.DataFrame(lines, columns=_COLUMNS)
-        return Figure("core.plots.baseline_scores:figure", {"table": table}, self.sentence) if lines else None
+                    about = f"{each.note or ''} {score.genes:,} genes with both classes".strip()
+                    shown = {**score.macro.shown.columns, "chosen": each.name in reading}
+                    lines.append({"question": name, "name": each.name, "kind": "here", "about": about, **shown})
+                    if each.name in published:
+                        shown = {"estimate": published[each.name], "chosen": False}
+                        lines.append(
+                            {"question": name, "name": f"{each.name}, published", "kind": "public", "about": "", **shown}
+                        )
+        values = {"table": pd.DataFrame(lines).assign(n=math.nan), "title": "macro AUROC by gene", "by": "question"}
+        return Figure("core.plots.scores:figure", values, self.sentence) if lines else None
 
 
 def _scores(each: Baseline | HopScore) -> dict[str, Any]:
