@@ -59,14 +59,14 @@ def evaluate(
     With --split and --ceilings and without trained models, print only the ceilings of the split.
     """
     asked = make(RankingEvaluationRequest, chosen)
-    choice = asked.choice
-    if choice.split_file is not None:
-        published = read_split(choice.split_file)
-        if choice.ranking is None and choice.ceilings and not target_ranking.list_all(context.obj):
-            show_result(_ceilings(published, asked.evaluation.candidates), as_json)
-            return
-        _refuse_other_split(target_ranking.find(context.obj, choice.ranking), published)
+    choice, has_none = asked.choice, not target_ranking.list_all(context.obj)
+    published = None if choice.split_file is None else read_split(choice.split_file)
+    if published is not None and choice.ranking is None and choice.ceilings and has_none:
+        show_result(_ceilings(published, asked.evaluation.candidates), as_json)
+        return
     folder = target_ranking.find(context.obj, choice.ranking)
+    if published is not None:
+        _refuse_other_split(folder, published)
     saved = target_ranking.evaluate_saved(
         context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )

@@ -37,6 +37,15 @@ MAX_BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
+class TrainedOn:
+    """What models are trained on. notes: on the cells. sha256: of the cells."""
+
+    split: Split
+    notes: tuple[str, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class RankingFolder:
     """The folder with a target ranking's files."""
 
@@ -73,31 +82,32 @@ class RankingFolder:
         file = self.path / "request.json"
         return from_json(TrainingRequest, _read(file), f"{file}")
 
+    def data(self) -> TrainedOn:
+        """Return what the models are trained on. Raise NotFound before the cells are read."""
+        file = self.path / "data.json"
+        return from_json(TrainedOn, _read(file), f"{file}")
+
     def split(self) -> Split:
         """Return the split. Raise NotFound before it is drawn."""
-        return from_json(Split, _read(self.path / "data.json")["split"], f"{self.path / 'data.json'}: split")
+        return self.data().split
 
     def write_data(self, read: ReadCells, split: Split) -> None:
-        """Write the split, the notes on the cells, and their hash.
+        """Write what the models are trained on.
 
         Raise InputError for other cells than those that a model or a checkpoint here was trained on.
         """
-        sha256 = read.cells.sha256()
+        data = TrainedOn(split, read.notes, read.cells.sha256())
         if self.saved_models() or (self.path / CHECKPOINTS).exists():
-            self.refuse_other_cells(sha256)
-        write_json(self.path / "data.json", {"split": to_json(split), "notes": list(read.notes), "sha256": sha256})
+            self.refuse_other_cells(data.sha256)
+        write_json(self.path / "data.json", to_json(data))
 
     def refuse_other_cells(self, sha256: str) -> None:
         """Raise InputError if this is not the hash of the cells on which the training began."""
-        if _read(self.path / "data.json")["sha256"] != sha256:
+        if self.data().sha256 != sha256:
             raise InputError(
                 f"{self.request().source.name}: its cells are not those on which the training of {self.name} began, expected the "
                 "same; train anew under another name, or with --replace"
             )
-
-    def notes(self) -> list[str]:
-        """Return the notes on the cells. Raise NotFound before the cells are read."""
-        return list(_read(self.path / "data.json")["notes"])
 
     def model(self, name: str) -> Path:
         """Return the folder of a fitted model."""

@@ -170,7 +170,7 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
         settings["unit"],
         settings["pool"],
         tuple({**row, "k": None if row["k"] != row["k"] else int(row["k"])} for row in rows),
-        tuple(folder.notes()),
+        folder.data().notes,
         metric,
     )
 

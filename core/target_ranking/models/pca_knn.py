@@ -23,7 +23,6 @@ from core.target_ranking.models.base import (
 
 COMPONENTS: Final = (20, 50, 100)
 MAX_NEIGHBOURS: Final = 20
-_CELLS_AT_ONCE: Final = 1_000
 
 Floats32 = NDArray[np.float32]
 
@@ -78,9 +77,8 @@ def make_scorer(fitted: Fit) -> Scorer:
 
     def score(x: Expression, controls: MatchedControls) -> Scores:
         asked = _directions(x - controls.means(), mean, components)
-        blocks = [asked[i : i + _CELLS_AT_ONCE] for i in range(0, len(x), _CELLS_AT_ONCE)]
-        sums = [[*_sum_votes(block @ directions.T, votes, k)][-1] for block in blocks]
-        return np.asarray(np.concatenate(sums) / k)
+        *_, sums = _sum_votes(asked @ directions.T, votes, k)
+        return np.asarray(sums / k)
 
     return score
 

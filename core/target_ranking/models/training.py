@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -19,6 +20,7 @@ from core.file_io import replace_file
 from core.texts import parse_json
 
 CHECKPOINT: Final = "training.safetensors"
+NOW, BEST = "now.", "best."  # prefixes of the latest state and of the weights with the best validation MRR
 COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
 
 Arrays = dict[str, NDArray[Any]]
@@ -56,15 +58,6 @@ class TrainingPlan:
     folder: Path | None = None
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The progress of a training. best: the weights of the epoch with the best validation MRR."""
-
-    history: list[list[float]] = field(default_factory=list)
-    best: Arrays = field(default_factory=dict)
-    best_epoch: int = 0
-
-
 def train_epochs(
     learner: Learner,
     plan: TrainingPlan,
@@ -76,50 +69,49 @@ def train_epochs(
     On a CPU, a training continued from a checkpoint ends exactly like one that was never stopped; a
     GPU uses its own generator for dropout. Raise InputError for a damaged checkpoint, and OSError.
     """
-    progress = _resume(learner, plan, rng)
-    for epoch in range(len(progress.history) + 1, plan.epochs + 1):
-        if epoch - 1 - progress.best_epoch >= plan.patience:
+    history, best = _resume(learner, plan, rng)
+    for epoch in range(len(history) + 1, plan.epochs + 1):
+        mrrs = [row[2] for row in history]
+        if mrrs and len(mrrs) - 1 - mrrs.index(max(mrrs)) >= plan.patience:
             break
         loss, mrr = learner.train_epoch(rng), learner.validate()
-        if not progress.best or mrr > progress.history[progress.best_epoch - 1][2]:
-            state = learner.state()
-            progress.best = {name: state[name] for name in state if name.startswith("weight.")}
-            progress.best_epoch = epoch
-        progress.history.append([float(epoch), loss, mrr])
+        state = learner.state()
+        if mrr > max(mrrs, default=-math.inf):
+            best = {name: array for name, array in state.items() if name.startswith("weight.")}
+        history.append([float(epoch), loss, mrr])
         if plan.folder is not None:
-            _write(plan.folder / CHECKPOINT, learner, rng, progress)
+            arrays = {f"{NOW}{name}": array for name, array in state.items()}
+            arrays |= {f"{BEST}{name}": array for name, array in best.items()}
+            _write(plan.folder / CHECKPOINT, arrays | {"history": np.array(history)}, rng)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
-    learner.restore(progress.best)
-    return pd.DataFrame(progress.history, columns=list(COLUMNS))
+    learner.restore(best)
+    return pd.DataFrame(history, columns=list(COLUMNS))
 
 
-def _write(path: Path, learner: Learner, rng: np.random.Generator, progress: _Progress) -> None:
-    facts = {"best_epoch": progress.best_epoch, "generator": rng.bit_generator.state}
-    arrays = {f"now.{name}": array for name, array in learner.state().items()}
-    arrays |= {f"best.{name}": array for name, array in progress.best.items()}
-    arrays["history"] = np.array(progress.history, dtype=np.float64)
+def _write(path: Path, arrays: Arrays, rng: np.random.Generator) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    replace_file(path, save(contiguous, {"facts": json.dumps(facts)}), durable=True)
+    facts = json.dumps({"generator": rng.bit_generator.state})
+    replace_file(path, save(contiguous, {"facts": facts}), durable=True)
 
 
-def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> _Progress:
-    """Return the progress in a checkpoint, and restore learner and generator from it; without one
-    return a fresh start.
+def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> tuple[list[list[float]], Arrays]:
+    """Return the history and the best weights in a checkpoint, and restore learner and generator from
+    it; without one return a fresh start.
     """
     if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
-        return _Progress()
+        return [], {}
     path = plan.folder / CHECKPOINT
     try:
         with safe_open(path, framework="np") as file:
             facts = parse_json(file.metadata()["facts"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open returns no mapping)
+        state, best = (
+            {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            for prefix in (NOW, BEST)
+        )
+        learner.restore(state)
+        rng.bit_generator.state = facts["generator"]
+        return arrays["history"].tolist(), best
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error
-    learner.restore(_part(arrays, "now."))
-    rng.bit_generator.state = facts["generator"]
-    return _Progress(arrays["history"].tolist(), _part(arrays, "best."), facts["best_epoch"])
-
-
-def _part(arrays: Arrays, prefix: str) -> Arrays:
-    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}

@@ -61,7 +61,7 @@ def _show_origin(folder: RankingFolder) -> None:
         return
     split, request = folder.split(), folder.request()
     parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
-    st.caption(as_text(f"{request.source.name} · split {split.name}: {parts}. {' '.join(folder.notes())}"))
+    st.caption(as_text(f"{request.source.name} · split {split.name}: {parts}. {' '.join(folder.data().notes)}"))
     for name in folder.saved_models():
         for note in read_manifest(folder.model(name))["notes"]:
             st.caption(as_text(f"{name}: {note}"))
