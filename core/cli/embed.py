@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from core.cli.base import Json, say, show_deleted, show_list
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
+from core.embeddings import Coverage
 from core.errors import InputError, StateError
 from core.fields.record import make
 from core.store import spaces
@@ -26,7 +26,6 @@ from core.store.spaces import SpaceRecord
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", help="The space's name.")]
-NO_COVERAGE = (None, None, None)
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing space of that name.")]
 
 
@@ -125,35 +124,28 @@ def delete(
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
     for note in space.notes:
         say(f"{space.name}: {note}")
-    show_result(_summary(workspace, space, dataset), as_json)
-
-
-def _summary(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
-    """Return a space with the shares of a dataset's rows that it covers; null without a dataset."""
-    found = actions.coverage_of(workspace, space, dataset)
-    return _summary_of(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
+    show_result(_summary(space, actions.coverage_of(workspace, space, dataset)), as_json)
 
 
 def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
-    """As `_summary`; a space that cannot be loaded says so in a note and does not hide the others."""
+    """Return a space in the list; one that cannot be loaded says so in a note and does not hide the others."""
     try:
-        return _summary(workspace, space, dataset)
+        return _summary(space, actions.coverage_of(workspace, space, dataset))
     except (InputError, StateError) as error:
         say(str(error))
-        return _summary_of(space, NO_COVERAGE, str(error))
+        return _summary(space, None, str(error))
 
 
-def _summary_of(space: SpaceRecord, coverage: Sequence[float | None], *notes: str) -> Summary:
-    by_gene, by_pert, by_both = coverage
+def _summary(space: SpaceRecord, coverage: Coverage | None, *notes: str) -> Summary:
+    """Return a space with the shares of a dataset's rows that it covers; null without a dataset."""
+    names = ("id", "kind", "genes", "columns", "source", "sha256", "built_from")
+    shares = {"coverage": "rows_by_gene", "coverage_by_pert": "rows_by_pert", "coverage_by_both": "rows_by_both"}
     facts = {
         "space": space.name,
-        **{name: getattr(space, name) for name in ("id", "kind", "genes", "columns")},
-        "coverage": by_gene,
-        "coverage_by_pert": by_pert,
-        "coverage_by_both": by_both,
-        **{name: getattr(space, name) for name in ("source", "sha256", "built_from")},
+        **{name: getattr(space, name) for name in names},
+        **{key: getattr(coverage, name, None) for key, name in shares.items()},
         "notes": [*space.notes, *notes],
     }
-    covered = "–" if by_gene is None else f"{by_gene:.0%}"
+    covered = "–" if coverage is None else f"{coverage.rows_by_gene:.0%}"
     sentence = f"{space.name}: {space.genes:,} genes × {space.columns:,}, covers {covered} of rows, {space.source}"
     return Summary("Gene space", sentence, facts)

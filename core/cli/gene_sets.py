@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from core.cli.base import Json, show
+from core.cli.base import Json, show_list
 from core.cli.settings import takes
 from core.engine.request import ModelRequest
 from core.fields.record import make
@@ -29,23 +28,9 @@ def gene_sets(
     from core.actions.gene_sets import summarise_gene_sets
 
     request = make(ModelRequest, chosen)
-    records, lines = [], []
+    records: list[dict[str, Any]] = []
     for file in files:
         found = summarise_gene_sets(context.obj, file, request, replace=replace)
-        record = {
-            "file": file.name,
-            "model": found.model,
-            "sets": len(found.table),
-            "scored": found.scored,
-            "unlabelled": found.unlabelled,
-            "failed": found.failed,
-            "rouge1_recall": found.rouge1_recall,
-            "table": str(found.path),
-        }
-        records.append(record)
-        mean = "–" if math.isnan(found.rouge1_recall) else f"{found.rouge1_recall:.3f}"
-        lines.append(
-            f"{file.name}: ROUGE-1 recall {mean} over {found.scored} of {len(found.table)} sets "
-            f"({found.unlabelled} without a description, {found.failed} failed); {found.path}"
-        )
-    show({"gene_sets": records}, as_json, "\n".join(lines))
+        facts = {name: getattr(found, name) for name in ("model", "scored", "unlabelled", "failed", "rouge1_recall")}
+        records.append({"file": file.name, **facts, "sets": len(found.table), "table": str(found.path)})
+    show_list("gene_sets", records, [*records[0]], as_json, "")

@@ -77,5 +77,6 @@ def _import(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json:
     from core.actions.label_files import import_csv
 
     done = import_csv(workspace, rubric, run, read_file(file, MOST_BYTES), file.name)
-    text = f"{file}: {done.new:,} new labels, {done.changed:,} changed, {done.known:,} known already"
-    show({"file": str(file), "new": done.new, "changed": done.changed, "known": done.known}, as_json, text)
+    counts = {name: getattr(done, name) for name in ("new", "changed", "known")}
+    words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+    show({"file": str(file), **counts}, as_json, f"{file}: labels {words}")

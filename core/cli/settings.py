@@ -25,31 +25,6 @@ _NUMBERS: Mapping[str, Callable[[Any], Any]] = {
     "float": float,
     "numbers": lambda texts: [float(text) for text in texts],
 }
-# Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
-NO_SETTINGS: Mapping[str, str] = {
-    "--help": "it describes the command",
-    "--json": "how the result is printed",
-    "--detach": "how long the command waits; what a page starts always goes on in a process of its own",
-    "--replace": "a page overwrites nothing: it says what has the name, and offers another",
-    "--set": "options of a method, which its own file declares; a form has a control for each",
-    "embed text --name": "which space is made; the page has it beside the source",
-    "embed network --name": "as of embed text",
-    "embed response --name": "as of embed text",
-    "embed coresponse --name": "as of embed text",
-    "--dataset": "which dataset is looked at; the sidebar chooses it",
-    "neighbours --protocol": "a setting whose default here follows from the row",
-    "neighbours --without": "the page's table chooses rows to leave out",
-    "finetune --resume": "continues a fine-tune; the panel has a button",
-    "rubric run --judge": "who answers; the page shows a rule's answers at once, and has a form for a model",
-    "rubric label --export": "a file that is written; the page has the form for people",
-    "rubric label --import": "a file that is read; the page has the form for people",
-    "rubric run --reading": "which answers are shown; the page lists the readings",
-    "fuse --from": "which fusion is taken apart; the page Run has a form of the method recovered",
-    "endpoint --method": "whose requests are tried; the page is of one method",
-    "ledger add --hypothesis": "a text of the registration; the page has a field for it",
-    "ledger add --prediction": "as of --hypothesis",
-    "ledger add --runs": "the two runs that are compared; the page has a choice for each",
-}
 _EMPTY = inspect.Parameter.empty
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace as replaced
 from typing import Annotated, Any
 
@@ -37,7 +36,6 @@ from core.types import Flag
 app = typer.Typer()
 
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
-PROGRESS_EVERY_S = 3.0
 _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
 _NOT_OF_ONE_ROW = {
     "protocol": "an option of its own, whose default follows from the row's label",
@@ -58,7 +56,9 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
     loader = WorkspaceComponents(context.obj, target)
     with working("finding the similar genes of every row") as step:
         predicted = loader.predict_knn(settings, None)
-        numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, asked.permutations, _share_of(step))
+        numbers = knn_numbers.numbers_of(
+            context.obj, predicted, settings.protocol, asked.permutations, lambda share: step(f"permuting vectors: {share:.0%}")
+        )
     remarks = tuple(_pooled_lines(target.name, settings)) if target.headline == "macro" else ()
     result = replaced(KnnResult.of(numbers, settings.describe(), predicted.seconds, target.marks), remarks=remarks)
     if name:
@@ -94,19 +94,6 @@ def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
     if settings.similarity.weighting.axis == "gene" and settings.protocol.kind == "test":
         lines.append("By target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations.")
     return lines
-
-
-def _share_of(step: Callable[[str], None]) -> Callable[[float], None]:
-    """Return a function that takes the share of the permutations that is done, and makes a step of it every few seconds."""
-    last = time.monotonic()
-
-    def take_share(share: float) -> None:
-        nonlocal last
-        if time.monotonic() - last > PROGRESS_EVERY_S:
-            last = time.monotonic()
-            step(f"permuting vectors: {share:.0%}")
-
-    return take_share
 
 
 @app.command()

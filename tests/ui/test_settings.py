@@ -29,7 +29,7 @@ from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
 from core.cells.screen import LabelSettings
 from core.cli.base import app
-from core.cli.settings import NO_SETTINGS, Taken, taken_by
+from core.cli.settings import Taken, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.features.asking.askings import AgainRequest
@@ -65,6 +65,31 @@ def list_commands() -> dict[str, Any]:
 COMMANDS = list_commands()
 TAKEN = {name: taken for name, command in COMMANDS.items() if (taken := taken_by(command.callback)) is not None}
 RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
+# Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
+NO_SETTINGS: Mapping[str, str] = {
+    "--help": "it describes the command",
+    "--json": "how the result is printed",
+    "--detach": "how long the command waits; what a page starts always goes on in a process of its own",
+    "--replace": "a page overwrites nothing: it says what has the name, and offers another",
+    "--set": "options of a method, which its own file declares; a form has a control for each",
+    "embed text --name": "which space is made; the page has it beside the source",
+    "embed network --name": "as of embed text",
+    "embed response --name": "as of embed text",
+    "embed coresponse --name": "as of embed text",
+    "--dataset": "which dataset is looked at; the sidebar chooses it",
+    "neighbours --protocol": "a setting whose default here follows from the row",
+    "neighbours --without": "the page's table chooses rows to leave out",
+    "finetune --resume": "continues a fine-tune; the panel has a button",
+    "rubric run --judge": "who answers; the page shows a rule's answers at once, and has a form for a model",
+    "rubric label --export": "a file that is written; the page has the form for people",
+    "rubric label --import": "a file that is read; the page has the form for people",
+    "rubric run --reading": "which answers are shown; the page lists the readings",
+    "fuse --from": "which fusion is taken apart; the page Run has a form of the method recovered",
+    "endpoint --method": "whose requests are tried; the page is of one method",
+    "ledger add --hypothesis": "a text of the registration; the page has a field for it",
+    "ledger add --prediction": "as of --hypothesis",
+    "ledger add --runs": "the two runs that are compared; the page has a choice for each",
+}
 # Fields of records that are no settings, and values that go together with the rest.
 OTHERS: Mapping[type, Mapping[str, Any]] = {
     RunRequest: {"method": "m"},
