@@ -33,12 +33,11 @@ from core.stats.ranks import rank_from_top
 from core.target_ranking.expression import Flags, PerturbedCells, targets_in
 
 KS: Final = (1, 5, 10, 20, 40)
-AT_K: Final = ("relevant_hit", "exact_hit", "recall")
 MRR: Final = "mrr"
 Unit = Literal["condition", "cell"]
 Floats = NDArray[np.float64]
 Pools = Mapping[str, frozenset[str]]  # the candidates of each condition
-Metric = tuple[str, int | None]  # a metric in AT_K with its k, or ("mrr", None)
+Metric = tuple[str, int | None]  # relevant_hit, exact_hit or recall with its k, or ("mrr", None)
 Place = tuple[int, int] | None  # of a target: the first rank of its tie, and how many genes tie
 
 

@@ -38,8 +38,8 @@ def _fall(fitted: Fit) -> Callable[..., np.ndarray]:
 
 OPTIONS = (Option("loud", "flag", False, "For tests of options."),)
 MODELS = {
-    "fallen": RankingModel("fallen", "Ranks genes by how far they fell.", OPTIONS, _fit_all, _fall),
-    "fallen_trained": RankingModel("fallen_trained", "Of trained genes alone.", OPTIONS, _fit_trained, _fall),
+    "fallen": RankingModel("fallen", OPTIONS, _fit_all, _fall),
+    "fallen_trained": RankingModel("fallen_trained", OPTIONS, _fit_trained, _fall),
 }
 
 

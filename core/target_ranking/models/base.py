@@ -92,14 +92,13 @@ class Fit:
 class RankingModel:
     """A way to rank. To add one, write a file in this package with a `MODEL`.
 
-    about: one sentence for people. fit: raise MissingPackage without its packages. scorer: return a
+    fit: raise MissingPackage without its packages. scorer: return a
     function that scores the columns of a fit for each cell, higher for a likelier target; of
     expression of shape (n_cells, n_genes) and the cells' controls. ranks_untrained: whether it ranks
     genes without a training perturbation. packages: beyond the app's.
     """
 
     name: str
-    about: str
     options: tuple[Option, ...]
     fit: Callable[[Examples, Mapping[str, Any], FitSettings, Report], Fit]
     scorer: Callable[[Fit], Scorer]

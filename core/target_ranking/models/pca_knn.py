@@ -109,7 +109,6 @@ def _sum_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterat
 
 MODEL: Final = RankingModel(
     "pca_knn",
-    "The targets of the nearest training cells by the cosine of principal components; both numbers chosen on validation.",
     (),
     fit,
     make_scorer,

@@ -84,7 +84,6 @@ def predict_shares(trees: Arrays, x: NDArray[np.float32]) -> NDArray[np.float64]
 
 MODEL: Final = RankingModel(
     "random_forest",
-    "A random forest (scikit-learn) that classifies a cell by its target, from the change of its expression.",
     (
         Option("trees", "int", 100, "How many trees.", least=1, most=10_000),
         Option("leaf", "int", 5, "The fewest training rows in a leaf.", least=1),

@@ -260,7 +260,6 @@ def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 MODEL: Final = RankingModel(
     "transformer",
-    "A transformer over tokens of binned expression (torch); it also ranks genes that were never targets in training.",
     (
         Option("epochs", "int", 8, "The most times that each training cell is seen.", least=1, most=10_000),
         Option("patience", "int", 3, "Training stops after this many epochs without a better validation MRR.", least=1),

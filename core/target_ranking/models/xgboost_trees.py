@@ -102,7 +102,6 @@ def make_scorer(fitted: Fit) -> Scorer:
 
 MODEL: Final = RankingModel(
     "xgboost",
-    "Gradient-boosted trees (xgboost) that classify a cell by its target; the number of rounds chosen on validation.",
     (
         Option("rounds", "int", 60, "The most rounds; each has a tree for every target.", least=1, most=10_000),
         Option("depth", "int", 4, "The depth of a tree.", least=1, most=20),
