@@ -16,23 +16,21 @@ from typing import Any, NamedTuple
 from core.audit.rubric import Rubric
 from core.evidence.render import dossier
 from core.fields.record import identity_of
-from core.hashes import sha256_of
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, choice
 from core.methods.base import Option, RowMethod, RowText, TextsOfRun
-from core.methods.conversation import CallSpec, Messages, ReadAnswer, Reader, ask_letter_again, event_of
+from core.methods.conversation import Messages, ask_letter_again
 from core.methods.marked_passage import find_passage, take_passage
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
-from core.methods.text_reading import TextReading
+from core.methods.text_reading import TextReading, mark
 from core.records import parse
-from core.types import Pair, TraceEvent
+from core.types import Pair
 
 _PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
 _PASSAGE = "rubric_passage"
 _FORM = "<answer>A</answer>"
 _FORM_WITH_PASSAGE = f"{_FORM}\n<passage>{' '.join(['words'] * 25)}</passage>"  # as long as a brief's sentences are as a rule
-_MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
 
 
 class RubricAnswer(NamedTuple):
@@ -86,24 +84,17 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
         """Return the question about a text."""
         return messages_of(self.rubric(options), pair, item, dossier_of(texts, pair), passage=asks_for_passage(options))
 
-    def read_reply(self, reply: Reply, _pair: Pair, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unparsed:
+    def read_reply(self, reply: Reply, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unparsed:
         """Return the answer of a reply."""
-        return read_answer(self.rubric(options), item.content if asks_for_passage(options) else None)(reply)
+        return read_answer(self.rubric(options), reply, item.content if asks_for_passage(options) else None)
 
     def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
         """Return the second request for a letter."""
         return ask_letter_again(problem, list(letters_of(self.rubric(options))))
 
-    def events(
-        self, item: RowText, spec: CallSpec, found: ReadAnswer[RubricAnswer], _options: Mapping[str, Any]
-    ) -> tuple[TraceEvent, ...]:
-        """Return the reading of a text."""
-        value = found.value
-        said: dict[str, object] = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
-        if isinstance(value, RubricAnswer):
-            said |= {"p": value.p} if value.p is not None else {}
-            said |= {"passage": value.passage} if value.passage else {}
-        return (event_of(spec, "reading", found.reply, of_seq=item.seq, **said),)
+    def meta(self, _item: RowText, value: RubricAnswer) -> Mapping[str, object]:
+        """Return the fields of an answer, but for those without a value."""
+        return {name: field for name, field in value._asdict().items() if field not in (None, "")}
 
 
 METHOD: RowMethod = JudgeRubric()
@@ -132,14 +123,13 @@ def dossier_of(texts: TextsOfRun, pair: Pair) -> str:
 def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, passage: bool = False) -> Messages:
     """Return the question about a text; evidence: the dossier, "" for none; passage: whether the deciding sentence is asked for.
 
-    What others wrote stands between marks that are made from a hash of it, so that no text can end itself and go on as the
-    question.
+    What others wrote stands between marks.
     """
     letters = {answer: letter for letter, answer in letters_of(rubric).items()}
     shown = [
         fill(
             prompt_text("rubric_example"),
-            mark=_mark(example.text),
+            mark=mark(example.text),
             content=example.text,
             answer=f"{letters[example.answer]}) {example.answer}",
         )
@@ -152,17 +142,13 @@ def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str, *, pas
         pert=pair.pert,
         gene=pair.gene,
         source=_describe_source(rubric, text),
-        dossier=fill(prompt_text("rubric_dossier"), mark=_mark(evidence), dossier=evidence) if evidence else "",
-        mark=_mark(text.content),
+        dossier=fill(prompt_text("rubric_dossier"), mark=mark(evidence), dossier=evidence) if evidence else "",
+        mark=mark(text.content),
         content=text.content,
         answers="\n".join(f"{letter}) {answer}" for letter, answer in letters_of(rubric).items()),
     )
     asked = f"{task}\n\n{prompt_text(_PASSAGE)}" if passage else task
     return Message("system", prompt_text("rubric")), Message("user", asked)
-
-
-def _mark(text: str) -> str:
-    return sha256_of(text)[:_MARK_DIGITS]
 
 
 def _describe_source(rubric: Rubric, text: RowText) -> str:
@@ -171,22 +157,18 @@ def _describe_source(rubric: Rubric, text: RowText) -> str:
     return f"a {rubric.unit} of {text.role}, in the part {text.stage!r}" if text.stage else f"a {rubric.unit} of {text.role}"
 
 
-def read_answer(rubric: Rubric, text: str | None = None) -> Reader[RubricAnswer]:
-    """Return a reader of the answer where it is marked as the answer, by its letter or in its own words.
+def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> RubricAnswer | Unparsed:
+    """Return the answer where it is marked as the answer, by its letter or in its own words.
 
     text: in which the passage has to stand that the reply copies; None if none was asked for.
     """
     letters = letters_of(rubric)
     in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
-
-    def read(reply: Reply) -> RubricAnswer | Unparsed:
-        reply, copied = (reply, "") if text is None else take_passage(reply)
-        answer = choice(reply.content, {**letters, **in_words})
-        if isinstance(answer, Unparsed):
-            return answer
-        return RubricAnswer(answer, _first_probability(reply, letters, answer), find_passage(text or "", copied))
-
-    return read
+    reply, copied = (reply, "") if text is None else take_passage(reply)
+    answer = choice(reply.content, {**letters, **in_words})
+    if isinstance(answer, Unparsed):
+        return answer
+    return RubricAnswer(answer, _first_probability(reply, letters, answer), find_passage(text or "", copied))
 
 
 def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) -> float | None:

@@ -13,14 +13,13 @@ from typing import Any
 
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import yes_if
-from core.hashes import sha256_of
 from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed
 from core.methods.base import Option, RowMethod, RowText, TextsOfRun
-from core.methods.conversation import CallSpec, Messages, ReadAnswer, event_of
+from core.methods.conversation import Messages
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
 from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
-from core.methods.text_reading import TextReading
+from core.methods.text_reading import TextReading, mark
 from core.records import parse
 from core.types import Pair, TraceEvent
 
@@ -62,7 +61,7 @@ class ReadFindings(TextReading[Passage, Findings]):
         return passages_of(_schema(options), texts)
 
     def question(self, _texts: TextsOfRun, pair: Pair, item: Passage, options: Mapping[str, Any]) -> Messages:
-        """Return the question about a passage, which stands between marks made from a hash of it: it cannot end itself."""
+        """Return the question about a passage, which stands between marks."""
         schema, sides = _schema(options), ", ".join(item.sides)
         one_of = {field.name: ", ".join(field.values) or sides for field in schema.fields if field.kind in ("choice", "side")}
         allowed = {name: f"one of {values}. " for name, values in one_of.items()}
@@ -71,7 +70,7 @@ class ReadFindings(TextReading[Passage, Findings]):
             pert=pair.pert,
             gene=pair.gene,
             sides=f"\nSides: {sides}" if schema.of == "debate" else "",
-            mark=sha256_of(item.content)[:8],
+            mark=mark(item.content),
             content=item.content,
             request=schema.request,
             fields="\n".join(f"- {field.name}: {allowed.get(field.name, '')}{field.about}" for field in schema.fields),
@@ -80,7 +79,7 @@ class ReadFindings(TextReading[Passage, Findings]):
         )
         return Message("system", fill(prompt_text("findings"), role=schema.role)), Message("user", task)
 
-    def read_reply(self, reply: Reply, _pair: Pair, item: Passage, options: Mapping[str, Any]) -> Findings | Unparsed:
+    def read_reply(self, reply: Reply, item: Passage, options: Mapping[str, Any]) -> Findings | Unparsed:
         """Return the findings of a reply."""
         return read_findings(_schema(options), reply.content, item)
 
@@ -89,16 +88,13 @@ class ReadFindings(TextReading[Passage, Findings]):
         schema = _schema(options)
         return fill(prompt_text("reask_findings"), listed=schema.listed, reason=problem.reason, form=schema.form())
 
-    def events(
-        self, item: Passage, spec: CallSpec, found: ReadAnswer[Findings], options: Mapping[str, Any]
-    ) -> Iterator[TraceEvent]:
-        """Yield the reading of a passage, and its findings."""
-        value, about = found.value, {"of_seq": item.seq, "roles": [*item.sides], "has_verdict": bool(item.verdict)}
-        if isinstance(value, Unparsed):
-            yield event_of(spec, "reading", found.reply, **about, unread=value.reason)
-            return
-        answer = yes_if(bool(value.findings))
-        yield event_of(spec, "reading", found.reply, **about, answer=answer, invented=value.invented)
+    def meta(self, item: Passage, value: Findings) -> Mapping[str, object]:
+        """Return the sides, whether the judge gives a reason and there is a finding, and the number of invented quotations."""
+        sides = {"roles": [*item.sides], "has_verdict": bool(item.verdict)}
+        return {**sides, "answer": yes_if(bool(value.findings)), "invented": value.invented}
+
+    def findings(self, item: Passage, value: Findings, options: Mapping[str, Any]) -> Iterator[TraceEvent]:
+        """Yield each finding."""
         for finding in value.findings:
             role, content = str(finding.get("side", item.role)), _describe(_schema(options), finding)
             yield TraceEvent(item.stage, role, "finding", content, meta={"of_seq": item.seq, **finding})

@@ -6,10 +6,11 @@ An item is a text, or a debate of several. Such a method predicts nothing: its r
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.errors import InputError
+from core.hashes import sha256_of
 from core.llm.messages import Reply
 from core.llm.parsing import Unparsed
 from core.methods.base import Context, RowText, TextsOfRun
@@ -19,14 +20,19 @@ from core.methods.conversation import (
     Messages,
     ReadAnswer,
     RowConversation,
+    event_of,
     gather_all,
 )
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
+_MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
+
 
 class Item(Protocol):
-    """What one question is about. stage, role: of the call and its events."""
+    """What one question is about. seq: of its first text. stage, role: of the call and its events."""
 
+    @property
+    def seq(self) -> int: ...
     @property
     def stage(self) -> str: ...
 
@@ -54,7 +60,7 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         """Return the question about an item."""
 
     @abstractmethod
-    def read_reply(self, reply: Reply, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unparsed:
+    def read_reply(self, reply: Reply, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unparsed:
         """Return what a reply says about an item."""
 
     @abstractmethod
@@ -62,8 +68,12 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         """Return the second request, with the reason why the first answer was rejected."""
 
     @abstractmethod
-    def events(self, item: ItemT, spec: CallSpec, found: ReadAnswer[ValueT], options: Mapping[str, Any]) -> Iterable[TraceEvent]:
-        """Return the events of an item, but for a rejected answer."""
+    def meta(self, item: ItemT, value: ValueT) -> Mapping[str, object]:
+        """Return what the meta of a reading holds beside `of_seq`."""
+
+    def findings(self, _item: ItemT, _value: ValueT, _options: Mapping[str, Any]) -> Iterable[TraceEvent]:
+        """Return the events that come behind a reading."""
+        return ()
 
     def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
         """Return the questions about a row's items."""
@@ -81,7 +91,7 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
             return await conversation.read(
                 _call_of(item, context),
                 prompt,
-                lambda reply: self.read_reply(reply, pair, item, options),
+                lambda reply: self.read_reply(reply, item, options),
                 lambda problem: self.ask_again(problem, options),
             )
 
@@ -91,10 +101,24 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         for item, prompt in zip(items, prompts, strict=True):
             spec, answer = _call_of(item, context), answers[prompt]
             events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
-            events += self.events(item, spec, answer, options)
+            events += self._events(item, spec, answer, options)
         unread = any(isinstance(answer.value, Unparsed) for answer in found)
         row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
         return RowResult(row, tuple(events), (), conversation.calls)
+
+    def _events(
+        self, item: ItemT, spec: CallSpec, answer: ReadAnswer[ValueT], options: Mapping[str, Any]
+    ) -> Iterator[TraceEvent]:
+        value = answer.value
+        meta = {"unread": value.reason} if isinstance(value, Unparsed) else self.meta(item, value)
+        yield event_of(spec, "reading", answer.reply, of_seq=item.seq, **meta)
+        if not isinstance(value, Unparsed):
+            yield from self.findings(item, value, options)
+
+
+def mark(text: str) -> str:
+    """Return the mark between which a text of others stands in a prompt: it cannot end itself and go on as the question."""
+    return sha256_of(text)[:_MARK_DIGITS]
 
 
 def _call_of(item: Item, context: Context) -> CallSpec:

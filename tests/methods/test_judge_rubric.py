@@ -123,19 +123,19 @@ def reply(content: str, logprobs: tuple[TokenLogprob, ...] | None = None) -> Rep
     ],
 )
 def test_an_answer_is_read_where_it_is_marked(said: str, answer: str | None) -> None:
-    found = read_answer(KINDS)(reply(said))
+    found = read_answer(KINDS, reply(said))
     assert isinstance(found, Unparsed) if answer is None else found == RubricAnswer(answer, None)
 
 
 def test_a_letter_that_is_an_answer_is_never_taken_for_a_word() -> None:
     swapped = Rubric("swapped", "Which?", answers=("B", "A"))
-    assert read_answer(swapped)(reply("<answer>A</answer>")) == RubricAnswer("B", None)
+    assert read_answer(swapped, reply("<answer>A</answer>")) == RubricAnswer("B", None)
 
 
 def test_the_probability_is_the_first_answer_s_among_the_letters() -> None:
     tokens = tuple(TokenLogprob(part, -0.1, ((part, -0.1),)) for part in ("<answer>", "</answer>"))
     letter = TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5), ("C", -2.5), ("No", -0.2)))
-    found = read_answer(KINDS)(reply("<answer>B</answer>", (tokens[0], letter, tokens[1])))
+    found = read_answer(KINDS, reply("<answer>B</answer>", (tokens[0], letter, tokens[1])))
     assert isinstance(found, RubricAnswer)
     # exp(-1.5) / (exp(-0.5) + exp(-1.5) + exp(-2.5)) = 0.2231 / (0.6065 + 0.2231 + 0.0821)
     assert found.p == pytest.approx(0.24473, abs=1e-5)
