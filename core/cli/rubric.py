@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,13 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 
-class Judge(StrEnum):
-    """What answers a rubric."""
-
-    RULE = "rule"
-    MODEL = "model"
-
-
+Judge = Literal["rule", "model"]
 JudgedBy = Annotated[Judge | None, typer.Option("--judge", help="By default the rubric's rule if it has one, else a model.")]
 ReadingName = Annotated[
     str | None,
@@ -86,7 +79,7 @@ def run_(
 
     kind = kinds().get(name)
     rubric = rubrics.find(context.obj, name) if kind is None else kind.schema.rubric
-    by_rule = reading is None and (judge or (Judge.RULE if rubric.is_answered_by_rule else Judge.MODEL)) is Judge.RULE
+    by_rule = reading is None and (judge or rubric.judge) == "rule"
     if by_rule:
         refuse_model_options(chosen, f"{name} is answered by its rule; use it with --judge model", detach=detach)
     elif reading is not None:
@@ -98,7 +91,7 @@ def run_(
         if record["status"] != "done":
             from core.cli.runs import progress_line
 
-            what = {"rubric": rubric.name, "run": run, "judge": Judge.MODEL, "reading": reading, "status": record["status"]}
+            what = {"rubric": rubric.name, "run": run, "judge": "model", "reading": reading, "status": record["status"]}
             show({**what, "roles": {}}, as_json, progress_line(record))
             return
     if kind is not None and not by_rule:
@@ -139,14 +132,14 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
-    _show_rates(context.obj, rubrics.find(context.obj, name), run, (_word_of(judge), reading), answer, as_json)
+    _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer, as_json)
 
 
 def _show_rates(
     workspace: Workspace,
     rubric: Rubric,
     run: str,
-    judged_by: tuple[Literal["rule", "model"] | None, str | None],
+    judged_by: tuple[Judge | None, str | None],
     answer: str | None,
     as_json: bool,
 ) -> None:
@@ -186,9 +179,5 @@ def worth(
         rows = run_scores.load_scored_rows(db, run)
         outcomes = load_outcomes(db, rows)
     tried = [rubrics.find(context.obj, each) for each in split_names(names)]
-    answers = [(rubric, readings.answers(context.obj, rubric, rows.run, _word_of(judge), reading)[0]) for rubric in tried]
+    answers = [(rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0]) for rubric in tried]
     show_result(rubric_worth(rows, outcomes, answers, answer), as_json)
-
-
-def _word_of(judge: Judge | None) -> Literal["rule", "model"] | None:
-    return None if judge is None else "rule" if judge is Judge.RULE else "model"
