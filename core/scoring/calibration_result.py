@@ -11,6 +11,7 @@ import pandas as pd
 from core.base.result import Figure, Table, hidden, inline
 from core.label_marks import LabelMarks
 from core.scoring.run_scores import RunRows
+from core.stats.arrays import Bools, Floats
 from core.stats.calibration import Reliability, reliability
 from core.stats.recalibration import recalibrate
 from core.stats.scores_and_labels import outcome_of
@@ -39,14 +40,10 @@ class CalibrationResult:
     @classmethod
     def of(cls, rows: RunRows, number: str, *, recalibrated: bool = False) -> Self:
         """Return the reliability of a probability of a run."""
-        outcome = outcome_of(rows.labels)
-        is_de = number == NUMBERS[0]
-        values = rows.frame["p_de" if is_de else "p_up_given_de"]
-        keep = (outcome.labelled if is_de else outcome.directed) & values.notna().to_numpy()
+        keep, positive, probability = labelled_values(rows, number)
         if not keep.any():
             return cls(number, rows.marks, rows.run)
-        positive, axes = (outcome.effect if is_de else outcome.up)[keep], (rows.pert[keep], rows.gene[keep])
-        probability = values.to_numpy(dtype=np.float64)[keep]
+        axes = rows.pert[keep], rows.gene[keep]
         plain = reliability(positive, probability, *axes)
         if not recalibrated:
             return cls(number, rows.marks, rows.run, plain)
@@ -92,6 +89,14 @@ class CalibrationResult:
         again = None if self.recalibrated is None else bins(self.recalibrated)
         values = {"table": bins(self.reliability), "score": self.number, "recalibrated": again}
         return Figure("core.plots.reliability:figure", values, self.sentence)
+
+
+def labelled_values(rows: RunRows, number: str) -> tuple[Bools, Bools, Floats]:
+    """Return which rows have a number of `NUMBERS` and a label for it; of these, whether it is positive, and the number."""
+    outcome, is_de = outcome_of(rows.labels), number == NUMBERS[0]
+    values = rows.frame["p_de" if is_de else "p_up_given_de"].to_numpy(dtype=np.float64)
+    keep = (outcome.labelled if is_de else outcome.directed) & ~np.isnan(values)
+    return keep, (outcome.effect if is_de else outcome.up)[keep], values[keep]
 
 
 def summary(found: Reliability) -> str:

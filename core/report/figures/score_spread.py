@@ -13,27 +13,23 @@ from core.plots import score_histograms, scores
 from core.report.captioned import CaptionedFigure, together
 from core.report.figure_kind import FigureKind
 from core.report.material import Material
+from core.scoring.calibration_result import NUMBERS, labelled_values
 from core.scoring.row_numbers import score_name
 from core.scoring.run_scores import RunRows
 from core.stats.calibration import tie_bounds
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
 
-NUMBERS = ("P(DE)", "P(up | DE)")
-
 
 def of_run(rows: RunRows, number: str) -> CaptionedFigure:
     """Return the values of a number of `NUMBERS` by label."""
-    outcome = outcome_of(rows.labels)
-    is_de = number == NUMBERS[0]
-    values = rows.frame["p_de" if is_de else "p_up_given_de"]
-    known = outcome.labelled if is_de else outcome.directed
-    label = np.where(outcome.effect, "up or down", "none") if is_de else np.where(outcome.up, "up", "down")
-    keep, name = known & values.notna().to_numpy(), score_name(rows.run, number)
+    _, positive, values = labelled_values(rows, number)
+    name = score_name(rows.run, number)
     title = f"{name} of each class"
-    if len(set(label[keep])) < 2:
-        return CaptionedFigure(title, rows.run.name, f"{name}: only one class, so no comparison.")
-    table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
+    if len(set(positive)) < 2:
+        return CaptionedFigure(title, rows.run.name, f"{rows.run.name}, {name}: only one class, so no comparison.")
+    labels = ("up or down", "none") if number == NUMBERS[0] else ("up", "down")
+    table = pd.DataFrame({"label": np.where(positive, *labels), "value": values})
     medians = " and ".join(f"{part.median():.2f} of {kind}" for kind, part in table.groupby("label", sort=True)["value"])
     return CaptionedFigure(
         title,
@@ -79,14 +75,11 @@ def _quartiles(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    found: list[CaptionedFigure] = []
-    runs = [material.rows[run.id] for run in material.labelled_runs]
-    found += [of_runs(runs, number) if len(runs) > 1 else of_run(runs[0], number) for number in NUMBERS if runs]
-    for run in material.runs:
-        if run not in material.labelled_runs:
-            sentence = f"No labels here. {ties_sentence(material.rows[run.id])}"
-            found.append(CaptionedFigure("Scores of each class", run.name, sentence))
-    return found
+    labelled = material.labelled_runs
+    runs = [material.rows[run.id] for run in labelled]
+    figures = [of_runs(runs, number) if len(runs) > 1 else of_run(runs[0], number) for number in NUMBERS if runs]
+    without = [(run.name, ties_sentence(material.rows[run.id])) for run in material.runs if run not in labelled]
+    return [*figures, *(CaptionedFigure("Scores of each class", run, f"No labels here. {ties}") for run, ties in without)]
 
 
 FIGURE = FigureKind("score_spread", "Distributions of the scores", "Scores of rows by label.", 80, _make)

@@ -8,6 +8,7 @@ import streamlit as st
 from core.report.figures import roc_curves, score_spread
 from core.report.results import captioned
 from core.scoring import slices
+from core.scoring.calibration_result import NUMBERS
 from core.scoring.run_scores import RunRows, RunScore
 from core.store.runs import Run
 from core.ui.shared import links, loaders, tables
@@ -78,7 +79,7 @@ def _filter_value(by: str, name: str) -> str | list[str]:
 def show_curves(rows: RunRows, score: RunScore) -> None:
     """Show the ROC curves of DE and DIR beside those of the no-biology baseline, and the probabilities of each class."""
     show_captioned(roc_curves.of_run(rows, score), "roc")
-    for column, number in zip(st.columns(2), score_spread.NUMBERS, strict=True):
+    for column, number in zip(st.columns(2), NUMBERS, strict=True):
         with column:
             show_captioned(score_spread.of_run(rows, number), f"spread-{number}")
     show_ties(rows)
