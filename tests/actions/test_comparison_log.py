@@ -84,7 +84,7 @@ def test_results_of_the_ledger_are_of_the_same_family(small_workspace: Workspace
     found = look_at(small_workspace, dataset.id, [("a", "b", 0.02), ("a", "c", 0.3)])
     assert [(one.n, round(one.holm, 4)) for one in found] == [(3, 0.04), (3, 0.3)]
     [line] = list_ledger(small_workspace).hypotheses
-    assert (line.tests, round(line.p.holm, 4)) == (3, 0.0081)
+    assert (line.tests, round(line.p_holm, 4)) == (3, 0.0081)
     [recorded] = look_at(small_workspace, dataset.id, [("x", "y", 0.0027)])  # the result itself counts once
     assert (recorded.n, round(recorded.holm, 4)) == (3, 0.0081)
     with small_workspace.store.write() as db:  # a second result of the same pair is a second test, here and in the ledger

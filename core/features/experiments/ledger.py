@@ -88,7 +88,7 @@ def record(workspace: Workspace, name: str, dataset: str = "") -> Entry:
     """Record the result of a registered hypothesis, computed from its two runs by its rule.
 
     dataset: needed where several have a hypothesis of that name. Raise NotFound for an unknown
-    hypothesis or run, StateError for a run that is not done, InputError for one on another dataset.
+    hypothesis or run, StateError for a run that is not done, InputError for runs on different datasets.
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
@@ -150,8 +150,6 @@ def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
 def _registered_run(db: Cursor, registration: Entry, side: str) -> Run:
     run_id, name = (getattr(registration, f"{what}_{side}") for what in ("run", "name"))
     run = runs.find_predicting(db, run_id or name)
-    if datasets.find(db, run.dataset).name != registration.dataset:
-        raise InputError(f"{run.name}: not on {registration.dataset}, the dataset of {registration.name}")
     if run.status != "done":
         raise StateError(f"{run.name}: {run.status}, expected a run that is done")
     return run

@@ -15,61 +15,45 @@ from types import MappingProxyType
 from typing import Any
 
 from core.actions.comparison_log import LookedAt, p_of, pair_of_entry
-from core.base.result import Figure, Table, fields_of
+from core.base.result import Figure, Table, inline
 from core.stats.intervals import Z95
-from core.stats.multiplicity import AdjustedP, adjust
+from core.stats.multiplicity import adjust
 from core.stats.power import LEVEL
 from core.store.hypotheses import HERE, PUBLISHED, Entry
 from core.texts import estimate_text, quantity_text
 
 LATE = "registered after its result could be seen"
 NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
-NOT_TESTED = AdjustedP(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One result, or a registration without one. p: NaN without a result. tests: in its family.
+    """One result, or a registration without one. p, p_holm, p_bh: NaN without a result. tests: in its
+    family. again: whether there is an earlier result."""
 
-    is_late: whether it was registered after its result could be seen. again: whether there is an
-    earlier result.
-    """
-
-    entry: Entry
-    is_late: bool = False
-    p: AdjustedP = NOT_TESTED
+    entry: Entry = inline()
+    p: float = math.nan
+    p_holm: float = math.nan
+    p_bh: float = math.nan
     tests: int = 0
     again: bool = False
+    json_properties = ("words", "survives_holm")
 
     @property
-    def survives(self) -> bool:
-        """Whether the difference is above 0 after Holm's correction."""
-        return (self.entry.z or 0) > 0 and self.p.holm < LEVEL
+    def survives_holm(self) -> bool | None:
+        """Whether the difference is above 0 after Holm's correction; None without a test."""
+        return None if self.entry.z is None else self.entry.z > 0 and self.p_holm < LEVEL
 
     @property
     def words(self) -> str:
         """The verdict with the remarks that must accompany it."""
         verdict = self.entry.verdict or "no result yet"
         remarks = {
-            "not after Holm's correction": verdict.startswith("confirmed") and not self.survives,
-            LATE: self.is_late,
+            "not after Holm's correction": verdict.startswith("confirmed") and not self.survives_holm,
+            LATE: self.entry.seen_before,
             "not its first result": self.again,
         }
         return ", ".join([verdict, *(words for words, holds in remarks.items() if holds)])
-
-    @property
-    def json_value(self) -> dict[str, Any]:
-        """The fields of the entry, its verdict in words, its p-values, and whether it was late."""
-        return {
-            **fields_of(self.entry),
-            "words": self.words,
-            "p": self.p.p,
-            "p_holm": self.p.holm,
-            "p_bh": self.p.benjamini_hochberg,
-            "tests": self.tests,
-            "survives_holm": None if self.entry.z is None else self.survives,
-            "seen_before": self.is_late if self.entry.source == HERE else None,
-        }
 
     def row(self) -> dict[str, Any]:
         """Return the line as a row of a table."""
@@ -81,9 +65,9 @@ class LedgerLine:
             "difference": None if entry.estimate is None else estimate_text(entry.estimate, low, high, "+.3f"),
             "z": entry.z,
             "detectable": entry.detectable,
-            "p": quantity_text(self.p.p),
-            "p (Holm)": quantity_text(self.p.holm),
-            "p (BH)": quantity_text(self.p.benjamini_hochberg),
+            "p": quantity_text(self.p),
+            "p (Holm)": quantity_text(self.p_holm),
+            "p (BH)": quantity_text(self.p_bh),
             "tested": entry.name_b,
             "against": entry.name_a,
             "measured on": entry.measured_on,
@@ -123,7 +107,9 @@ class LedgerResult:
         """What is no test of a prediction, and what is no claim."""
         published = [line.entry for line in self.hypotheses if line.entry.source == PUBLISHED]
         names = {
-            f"{LATE.capitalize()}, so not a test of a prediction": [line.entry.name for line in self.hypotheses if line.is_late],
+            f"{LATE.capitalize()}, so not a test of a prediction": [
+                line.entry.name for line in self.hypotheses if line.entry.seen_before
+            ],
             "Below what a leaderboard shows with 80% power, so these are not claims": [
                 entry.name for entry in published if abs(entry.estimate or math.inf) < (entry.detectable or 0)
             ],
@@ -168,9 +154,9 @@ class LedgerResult:
 def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterator[str]:
     tested = [line for line in lines if line.entry.z is not None]
     survivors = ", ".join(
-        f"{line.entry.name} (p {quantity_text(line.p.p)}, after Holm {quantity_text(line.p.holm)})"
+        f"{line.entry.name} (p {quantity_text(line.p)}, after Holm {quantity_text(line.p_holm)})"
         for line in tested
-        if line.survives
+        if line.survives_holm
     )
     if tested:
         start = f"{family}: of {len(tested)} result{'s' * (len(tested) > 1)}, Holm's correction leaves"
@@ -185,33 +171,14 @@ def ledger_of(entries: Sequence[Entry], looked: LookedAt = NOTHING_LOOKED_AT) ->
     hypothesis without one."""
     results = [entry for entry in entries if entry.kind == "result"]
     first = {entry.about: entry for entry in reversed(results)}
-    late = {entry.about for entry in entries if entry.seen_before}
-    adjusted = _adjust(results, looked)
-    return LedgerResult(
-        tuple(
-            LedgerLine(
-                entry,
-                entry.about in late,
-                *adjusted.get(entry.position, (NOT_TESTED, 0)),
-                again=entry != first.get(entry.about, entry),
-            )
-            for entry in entries
-            if entry.kind == "result" or entry.about not in first
-        )
-    )
-
-
-def _adjust(results: Sequence[Entry], looked: LookedAt) -> dict[int, tuple[AdjustedP, int]]:
-    """Return the p-values of results by their places, corrected over their family, with its size."""
+    lines = [LedgerLine(entry) for entry in entries if entry.z is None and first.get(entry.about, entry) == entry]
     families: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for entry in results:
-        if entry.z is not None:
-            families[entry.source, entry.dataset or ""].append(entry)
-    adjusted: dict[int, tuple[AdjustedP, int]] = {}
+    for entry in (entry for entry in results if entry.z is not None):
+        families[entry.source, entry.dataset or ""].append(entry)
     for (source, dataset), tested in families.items():
         viewed = looked.get(dataset, {}) if source == HERE else {}
         recorded = set(map(pair_of_entry, tested))
         p = [*map(p_of, tested), *(p for pair, p in viewed.items() if pair not in recorded)]
         for entry, value in zip(tested, adjust(p), strict=False):
-            adjusted[entry.position] = value, len(p)
-    return adjusted
+            lines.append(LedgerLine(entry, value.p, value.holm, value.benjamini_hochberg, len(p), entry != first[entry.about]))
+    return LedgerResult(tuple(sorted(lines, key=lambda line: line.entry.position)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import norm
 
+from core.base.result import plain
 from core.errors import InputError, UnknownFormat
 from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
@@ -24,9 +25,9 @@ def test_one_of_nine_steps_survives(ladder: LedgerResult) -> None:
     lines = ladder.hypotheses
     p = [2 * norm.sf(abs(z)) for z in Z]
     assert [line.entry.z for line in lines] == pytest.approx(Z)
-    assert [line.p.p for line in lines] == pytest.approx(p)
-    assert lines[0].p.holm == pytest.approx(9 * p[0])  # 0.0174
-    assert [line.entry.name for line in lines if line.survives] == ["kNN fusion"]
+    assert [line.p for line in lines] == pytest.approx(p)
+    assert lines[0].p_holm == pytest.approx(9 * p[0])  # 0.0174
+    assert [line.entry.name for line in lines if line.survives_holm] == ["kNN fusion"]
     assert [line.entry.verdict for line in lines] == ["confirmed"] + ["undecided"] * 8
     assert all(words in ladder.sentence for words in ("of 9 results", "kNN fusion", "0.0174"))
 
@@ -49,10 +50,10 @@ def test_the_scores_stand_in_their_order(ladder: LedgerResult) -> None:
 
 
 def test_a_line_says_where_it_is_from(ladder: LedgerResult) -> None:
-    line = ladder.hypotheses[1].json_value
+    line = plain(ladder.hypotheses[1])
     assert (line["source"], line["seen_before"], line["survives_holm"]) == ("published elsewhere", None, False)
     assert line["estimate"] == pytest.approx(0.013)
-    assert ladder.hypotheses[8].json_value["estimate"] is None
+    assert plain(ladder.hypotheses[8])["estimate"] is None
 
 
 def entry(**values: object) -> Entry:
