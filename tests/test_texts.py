@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.texts import (
+    cell_text,
     check_name,
     estimate_text,
     list_known,
@@ -135,3 +136,8 @@ def test_a_table_in_lines_has_numbers_on_the_right_and_no_empty_column() -> None
         "long name      3        –  no",
     ]
     assert table_lines([]) == []
+
+
+def test_a_table_does_not_write_a_small_p_as_nothing() -> None:
+    assert [cell_text(p) for p in (0.0, 1e-5, 1e-4)] == ["0.0000", "< 0.0001", "0.0001"]
+    assert cell_text(1e-5, signed=True) == "+0.0000"

@@ -267,7 +267,8 @@ class RunComparison:
         change = mean.change.shown
         side, remarks = side_of(change), []
         if self.margin is not None:
-            remarks += [_margin_sentence(change, self.margin), _equality_sentence(equivalence(change, self.margin))]
+            remarks += [_margin_sentence(verdict_of(change, self.margin), self.margin)]
+            remarks += [_equality_sentence(equivalence(change, self.margin))]
         elif side == "open" and change.se > 0:
             low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
             remarks.append(
@@ -306,7 +307,7 @@ class RunComparison:
         return remarks
 
 
-def _margin_sentence(change: Interval, margin: float) -> str:
+def _margin_sentence(verdict: Verdict, margin: float) -> str:
     words = {
         "confirmed": f"it is better, and the estimate is at least the {margin:g} that matters",
         "confirmed, small": f"it is better, by less than the {margin:g} that matters",
@@ -315,7 +316,6 @@ def _margin_sentence(change: Interval, margin: float) -> str:
         "undecided": "these rows do not decide it",
         "no verdict": "these rows determine no interval",
     }
-    verdict = verdict_of(change, margin)
     return f"{verdict.capitalize()}: {words[verdict]}."
 
 

@@ -231,8 +231,7 @@ def judge_run(rows: RunRows) -> Verdicts:
 
 def _above_half(value: Interval) -> Interval:
     """Return a score minus the base rate's score, which is exactly 0.5."""
-    part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
-    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters, degrees=value.degrees)
+    return replace(value, estimate=value.estimate - 0.5, low=value.low - 0.5, high=value.high - 0.5)
 
 
 def control_run(
@@ -281,18 +280,12 @@ def score_control(rows: RunRows, name: str, about: str, scores: Scores, protocol
     arrays = rows.with_scores(scores).under(rows.protocols if protocols is None else protocols).arrays
     pooled = score_of_rows(arrays)
     if rows.headline == "mean":
-        return Control(name, about, _interval_of(pooled.de), _interval_of(pooled.dir), _interval_of(pooled.mean))
+        de, direction, mean = map(_interval_of, (pooled.de, pooled.dir, pooled.mean))
+        return Control(name, about, de, direction, mean)
     within = score_within(arrays, "gene")
-    return Control(
-        name,
-        about,
-        _interval_of(within.de.macro),
-        _interval_of(within.dir.macro),
-        _interval_of(within.mean),
-        pooled_de=_interval_of(pooled.de),
-        pooled_dir=_interval_of(pooled.dir),
-        note=NO_SKILL if name == GENE_MEAN else None,
-    )
+    de, direction, mean = map(_interval_of, (within.de.macro, within.dir.macro, within.mean))
+    part = Control(name, about, de, direction, mean, note=NO_SKILL if name == GENE_MEAN else None)
+    return replace(part, pooled_de=_interval_of(pooled.de), pooled_dir=_interval_of(pooled.dir))
 
 
 def _score_own(rows: RunRows) -> Control:
@@ -328,23 +321,17 @@ def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
 
 def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, ...]:
     cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
+    of_parts = f"the mean label of the {{}}'s rows in other parts than the row, {cut.k}×{cut.k} cells, cut {cut.seed}"
     ways = (
-        (
-            "outside its part",
-            f"the mean label of the {{}}'s rows in other parts than the row, {cut.k}×{cut.k} cells, cut {cut.seed}",
-            cut,
-        ),
+        ("outside its part", of_parts, cut),
         ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
     )
+    means = ((*way, axis, word) for way in ways for axis, word in AXES)
     return tuple(
         score_control(
-            rows,
-            f"{word} mean, {way}",
-            about.format(word),
-            means_outside_part(rows.index, splits, rows.positions, axis, protocol),
+            rows, f"{word} mean, {name}", about.format(word), means_outside_part(rows.index, splits, rows.positions, axis, of)
         )
-        for way, about, protocol in ways
-        for axis, word in AXES
+        for name, about, of, axis, word in means
     )
 
 

@@ -16,13 +16,7 @@ _AXES: dict[Unit, str] = {
     "row": "by rows",
     "stratum": "by strata",
 }
-_SINGLE: dict[Unit, tuple[str, ...]] = {
-    "two-way": (),
-    "pert": ("a single gene",),
-    "gene": ("a single perturbation",),
-    "row": (),
-    "stratum": (),
-}
+_SINGLE = {"pert": "a single gene", "gene": "a single perturbation"}
 
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
@@ -46,15 +40,12 @@ def axes_text(shown: Interval) -> str:
 def allowed_text(shown: Interval) -> str:
     """Return the units that an interval treats as independent, with the number of clusters if it is small."""
     few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
-    remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
-    return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
+    remarks = ", ".join(filter(None, (_SINGLE.get(shown.unit), f"{shown.clusters} clusters" if few else "")))
+    return _AXES[shown.unit] + (f" ({remarks})" if remarks else "")
 
 
 _SHORT_WAYS = {ALL_ROWS: f"over {ALL_ROWS}", "leave-one-out": "as leave-one-out"}
-_WAYS = {
-    ALL_ROWS: f"over {ALL_ROWS}",
-    "leave-one-out": "as leave-one-out, which is biased if all genes are about equally similar",
-}
+_WAYS = {**_SHORT_WAYS, "leave-one-out": "as leave-one-out, which is biased if all genes are about equally similar"}
 
 
 def scored_text(scored: str) -> str:
