@@ -107,7 +107,7 @@ def record(workspace: Workspace, name: str, dataset: str = "") -> Entry:
         name_b=b.name,
         public=b.public_score,
         scored=compared.scored,
-        seen_before=_was_late(registration, a, b),
+        seen_before=result_was_there(registration.written_at, a, b),
     )
     change = getattr(compared.covered, str(registration.metric))
     result = _result(entry, change.a, change.b, change.change)
@@ -123,15 +123,10 @@ def _result(entry: Entry, a: Estimate, b: Estimate, change: Estimate) -> Entry:
     return replace(result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=b.shown.se)
 
 
-def result_was_there(registered_at: datetime, *made: Run) -> bool:
+def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
     """Return whether runs had ended when a hypothesis was registered: its result could be seen."""
     ends = [run.finished_at or (run.status == "done" and run.created_at) for run in made]
-    return all(end and end <= registered_at for end in ends)
-
-
-def _was_late(registration: Entry, *made: Run) -> bool:
-    assert registration.written_at is not None
-    return result_was_there(registration.written_at, *made)
+    return registered_at is not None and all(end and end <= registered_at for end in ends)
 
 
 def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
@@ -211,7 +206,7 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
             arm, name = arms[tested.name], _claim_of(experiment, tested, dataset.name).name
             registration = _find_registration(db, name, dataset.name)
             first = [_first_done(db, each) for each in (base, arm) if each.runs]
-            is_late = len(first) > 1 and _was_late(registration, *first)
+            is_late = len(first) > 1 and result_was_there(registration.written_at, *first)
             entry = replace(registration, scored=arm.scored, seen_before=is_late)
             results += _arm_results(entry, base, arm)
     recorded = _add_once(workspace, "record result", results)
