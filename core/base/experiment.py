@@ -60,9 +60,8 @@ class Experiment:
     without folds. seeds: under which every arm is asked; noise_seeds: under which the base alone is asked again, empty for a
     method that calls no model. measure: the change of a score on labelled rows, or |Δ| of answers against that of asking
     again, which needs no labels. contrasts: pairs of arms that the verdict speaks of together, and which are therefore compared.
-    metric, smallest_effect: those of the decision. hypothesis: for the ledger; None if the question is all. like: two runs that
-    differ as an arm from the base, from which a plan takes variances before there are own runs. remarks: caveats of its result.
-    again: the id of a run that the base repeats: the arms are its children, and none is made if what it read has changed.
+    metric, smallest_effect: those of the decision. hypothesis: for the ledger; None if the question is all. remarks: caveats of
+    its result. again: the id of a run that the base repeats: the arms are its children, and none is made if what it read changed.
     """
 
     name: str
@@ -80,9 +79,13 @@ class Experiment:
     smallest_effect: float = 0.01
     contrasts: tuple[tuple[str, str], ...] = ()
     hypothesis: Hypothesis | None = None
-    like: tuple[str, str] | None = None
     remarks: tuple[str, ...] = ()
     again: str = ""
+
+    @property
+    def every(self) -> tuple[Arm, ...]:
+        """The base, then the arms."""
+        return (self.base, *self.arms)
 
 
 class ExperimentKind(Protocol):

@@ -22,16 +22,12 @@ class ArmLoader:
         self._rows: dict[str, RunRows] = {}
 
     def rows_of(self, run: str) -> RunRows:
-        """Return the rows of a run, as scored. Raise NotFound."""
+        """Return the rows of a run, by its id or name, as scored. Raise NotFound."""
         if run not in self._rows:
             found = runs.find_predicting(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
             self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset)
         return self._rows[run]
-
-    def rows_named(self, name: str) -> RunRows:
-        """Return the rows of a run by its name or id, as scored."""
-        return self.rows_of(runs.find_predicting(self.db, name).id)
 
     def pairs(self) -> list[tuple[str, str, bool, str]]:
         """Return every row of the dataset: perturbation, gene, whether it is labelled, and id."""

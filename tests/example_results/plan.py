@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.base.experiment import Arm, Experiment
 from core.base.result import Result
-from core.features.experiments.plan_result import PlannedArm, PlanResult
-from core.features.experiments.power import ArmPower, PowerOfRows, Size
+from core.engine.request import Expectation
+from core.features.experiments.arms import PlannedRun
+from core.features.experiments.engine import ExperimentPlan, SavedExperiment
+from core.features.experiments.power import ArmPower, PowerOfRows
 
 
 def examples() -> Sequence[Result]:
-    known = ArmPower("briefs", "A and B, which differ like the arms", 0.0234, 1_760, ("seeds",))
-    more = ArmPower("rebuttals", "the experiment's own runs, inside 5×5 cells, cut 0", 0.0051, None)
-    size, available = Size(480, 31, 64), Size(900, 40, 80)
-    power = PowerOfRows("mean", 0.01, 0.8, size, available, (known, more, ArmPower("react", "")))
-    arms = (PlannedArm("judge alone", "", 2, 1), PlannedArm("briefs", "rounds: 0 → 1", 1, 0))
-    plan = PlanResult("file", "b", "Do briefs help?", "toy", 480, arms, 3, 2, 2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25, power)
-    unknown = replace(plan, prompt_tokens=None, completion_tokens=None, seconds=None, money=None, power=None)
-    return plan, unknown, replace(unknown, left=0, calls=0), replace(unknown, calls=0)
+    rows = tuple(f"row {i}" for i in range(480))
+    arms = Arm("judge alone", run="a"), Arm("briefs", "rounds: 0 → 1", run="b")
+    experiment = Experiment("b", "Do briefs help?", "toy", arms[0], arms[1:], rows, noise_seeds=(1,), again="a")
+    saved = SavedExperiment("file", "b", "0123456789", {}, "toy", rows, {})
+    runs = tuple(
+        PlannedRun(arm, 0, seed, run, is_done, None, None)
+        for arm, seed, run, is_done in (("judge alone", 0, "c", False), ("judge alone", 1, "d", True), ("briefs", 0, "b", False))
+    )
+    of_arms = ArmPower("briefs", 0.0234, 1_760), ArmPower("rebuttals", 0.0051), ArmPower("react")
+    power = PowerOfRows("mean", 0.01, 480, 900, ("seeds",), of_arms)
+    plan = ExperimentPlan("toy", runs, saved, experiment, Expectation(2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25), power)
+    unknown = replace(plan, cost=Expectation(2_400, None, None, None, None), power=None)
+    free = replace(unknown, cost=Expectation(0, 0.0, 0.0, 0.0, 0.0))
+    return plan, unknown, free, replace(free, runs=tuple(replace(run, is_done=True) for run in runs))

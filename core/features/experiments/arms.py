@@ -11,6 +11,7 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.made_runs import find_done, refuse_changed, run_to_end
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment
+from core.base.result import hidden
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec
@@ -24,7 +25,7 @@ from core.methods.prompts import SEED_STEP, read_seeds
 from core.store import predictions
 from core.store.runs import Run
 
-_LONGEST_NAME = 100  # of an experiment and of an arm in the names of their runs
+LONGEST_NAME = 100  # of an experiment and of an arm in the names of their runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class PlannedRun:
     arm: str
     cut: int
     seed: int
-    request: RunRequest | None
-    spec: RunSpec | None
     run: str
     is_done: bool
+    request: RunRequest | None = hidden()
+    spec: RunSpec | None = hidden()
 
 
 @dataclass(slots=True)
@@ -58,11 +59,11 @@ class ArmRuns:
 
     def arm(self, name: str) -> Arm:
         """Return the arm of a name."""
-        return next(arm for arm in (self.experiment.base, *self.experiment.arms) if arm.name == name)
+        return next(arm for arm in self.experiment.every if arm.name == name)
 
     def replicates(self) -> Iterator[tuple[Arm, int, int]]:
         """Yield each arm under its cuts and seeds, the base first, then as they are listed."""
-        for arm in (self.experiment.base, *self.experiment.arms):
+        for arm in self.experiment.every:
             for seed in self._seeds_of(arm):
                 yield from ((arm, cut, seed) for cut in self.experiment.cuts)
 
@@ -78,11 +79,11 @@ class ArmRuns:
     def plan(self, arm: Arm, cut: int, seed: int) -> PlannedRun:
         """Return what `run_of` would make, without starting anything."""
         if arm.run:
-            return PlannedRun(arm.name, cut, seed, None, None, self._existing(arm.run).id, is_done=True)
+            return PlannedRun(arm.name, cut, seed, self._existing(arm.run).id, True, None, None)
         request = self._request(arm, cut, seed)
         spec = None if request is None else self._spec_or_none(arm, request)
         is_done = spec is not None and find_done(self.workspace, spec) is not None
-        return PlannedRun(arm.name, cut, seed, request, spec, "" if spec is None else spec.key, is_done)
+        return PlannedRun(arm.name, cut, seed, "" if spec is None else spec.key, is_done, request, spec)
 
     def calls_model(self, arm: Arm) -> bool:
         """Return whether another seed can give an arm other answers: it, or the arm that it is made from, calls a model."""
@@ -143,7 +144,7 @@ class ArmRuns:
     def _name(self, what: str, cut: int, seed: int | None) -> str:
         under_cut = f", cut {cut}" if self.experiment.k else ""
         under_seed = f", seed {seed}" if seed is not None else ""
-        about = f"{self.experiment.name[:_LONGEST_NAME]}: {what[:_LONGEST_NAME]}{under_cut}{under_seed}"
+        about = f"{self.experiment.name[:LONGEST_NAME]}: {what[:LONGEST_NAME]}{under_cut}{under_seed}"
         return f"{about} ({len(self.experiment.rows):,} rows, {self.key})"
 
     def _spec_or_none(self, arm: Arm, request: RunRequest) -> RunSpec | None:
@@ -166,7 +167,9 @@ class ArmRuns:
         spec = launch.resolve(self.workspace, request, components=self._loader)
         if not self.experiment.again or isinstance(method_named(request.method), DerivedMethod):
             return spec
-        return replace(spec, parents=(self.experiment.again,), calls=request.calls.identity)  # whatever a file says now
+        asked = replace(spec, calls=request.calls.identity)  # whatever a file says now
+        is_own = asked.key == self.experiment.again  # the run itself has these answers
+        return asked if is_own else replace(asked, parents=(self.experiment.again,))
 
     def _finish(self, request: RunRequest) -> Run | None:
         """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it."""

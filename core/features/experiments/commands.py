@@ -14,14 +14,13 @@ from core.actions.workspace import Workspace
 from core.base.experiment import ExperimentKind
 from core.base.result import Result
 from core.cli import names
-from core.cli.base import Json, say_arm, say_progress, show
+from core.cli.base import Detach, Json, say_arm, say_progress, show
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.engine.shared_settings import calls_at_once, one_model, one_server
 from core.errors import InputError
 from core.features.experiments import engine
-from core.features.experiments.plan_result import describe_plan
 from core.features.experiments.registry import kind_named, kinds
 from core.fields.record import make, options_of, setting, values_of
 from core.file_io import read_file
@@ -127,7 +126,7 @@ def plan(
 ) -> None:
     """Print the arms, rows, calls, tokens and cost of an experiment, and what its rows can show."""
     kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
-    show_result(describe_plan(context.obj, engine.plan(context.obj, kind.name, settings)), as_json)
+    show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)), as_json)
 
 
 @app.command("run")
@@ -138,11 +137,19 @@ def run_(
     chosen: dict[str, Any],
     run: OfRun = "",
     values: Values = None,
+    detach: Detach = False,
     as_json: Json = False,
 ) -> None:
     """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
     kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
-    show_result(_make(context.obj, kind, settings), as_json)
+    if not detach:
+        show_result(_make(context.obj, kind, settings), as_json)
+    elif kind.compute is not None:
+        raise typer.BadParameter(f"{kind.name} is computed here, and makes no run", param_hint="--detach")
+    else:
+        planned = engine.plan(context.obj, kind.name, settings)
+        engine.start_apart(context.obj, planned)
+        show_result(planned, as_json)
 
 
 @app.command("show")
@@ -174,7 +181,7 @@ def _make(workspace: Workspace, kind: ExperimentKind, settings: Any) -> Result:
         with working(kind.title):
             return kind.compute(workspace, settings)
     planned = engine.plan(workspace, kind.name, settings)
-    say_progress(describe_plan(workspace, planned).sentence)
+    say_progress(planned.sentence)
     return engine.result_of(workspace, engine.run(workspace, planned, say_arm))
 
 

@@ -8,7 +8,7 @@ the variance between seeds. A single pair of runs outside folds of the experimen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_
 from core.types import Flag
 
 Arms = dict[Replicate, RunRows]
+_METRICS: tuple[Metric, ...] = ("de", "dir", "mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +60,12 @@ class PairedReplicates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Arm b against arm a. rows: ids of those that both cover. values: DE and DIR of a and of b in each replicate, of shape
-    (n_replicates, 2 arms, 2 metrics)."""
+    """Arm b against arm a. rows: ids of those that both cover. noise: the variance of cuts and seeds in each change."""
 
     comparison: Comparison
     rows: tuple[str, ...]
     scored: str
-    values: Floats
+    noise: Mapping[Metric, float]
 
     def change(self, metric: Metric) -> Estimate:
         """Return the change in a metric; in the only one that is defined if the mean is not."""
@@ -116,9 +116,7 @@ def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
     common = set(first.frame["pair_id"]).intersection(second.frame["pair_id"])
     ids = _common_ids(rows, common)
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
-    parts = (result.covered.de, result.covered.dir)
-    values = np.array([[[part.a.value for part in parts], [part.b.value for part in parts]]])
-    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored, values)
+    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored, dict.fromkeys(_METRICS, 0.0))
 
 
 def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:
@@ -177,7 +175,8 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
     of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
     widened = [_widen(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
     comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
-    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, values)
+    by_metric = dict(zip(_METRICS, of_change.tolist(), strict=True))
+    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, by_metric)
 
 
 def directed_scores(rows: RunRows) -> Scores:
@@ -193,15 +192,10 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
     """
     noise = np.zeros(3)
     for axis in (0, 1):
-        by_level = mean_by_level(values, [replicate[axis] for replicate in replicates])
+        levels = np.array([replicate[axis] for replicate in replicates])
+        by_level = np.stack([values[levels == level].mean(axis=0) for level in np.unique(levels)])
         noise += variances_between(by_level) / len(by_level)
     return noise
-
-
-def mean_by_level(values: Floats, levels: Sequence[int]) -> Floats:
-    """Return the mean of the rows of each level, of shape (n_levels, n_columns)."""
-    codes = np.unique(levels, return_inverse=True)[1]
-    return np.stack([values[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
 
 
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
@@ -231,7 +225,7 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         tokens=arms.loader.tokens(made),
         remarks=experiment.remarks,
         details=details,
-        is_computed=not any(map(asks_model, (experiment.base, *experiment.arms))),
+        is_computed=not any(map(asks_model, experiment.every)),
     )
 
 
@@ -276,7 +270,7 @@ class _Answers:
 def _answers(arms: ArmRows) -> _Answers:
     experiment = arms.experiment
     first_seed, seeds = _first_and_again(experiment)
-    loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in (experiment.base, *experiment.arms)}
+    loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in experiment.every}
     [first] = arms.under(experiment.base.name, [first_seed]).values()
     every = [first, *(rows for runs in loaded.values() for rows in runs)]
     ids = _common_ids(experiment.rows, set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in every)))
@@ -302,7 +296,7 @@ def _compare_read(arms: ArmRows, a: Sequence[RunRows], b: Sequence[RunRows], rea
 
 
 def _result(arms: ArmRows, arm: Arm, compared: Compared) -> ArmResult:
-    parts = {name: getattr(compared.comparison, name) for name in ("de", "dir", "mean")}
+    parts = {name: getattr(compared.comparison, name) for name in _METRICS}
     is_base = arm is arms.experiment.base
     change = {} if is_base else {f"delta_{name}": part.change for name, part in parts.items()}
     return ArmResult(
@@ -333,7 +327,7 @@ def _noise_floor(arms: ArmRows) -> NoiseFloor | None:
     again = arms.under(base, seeds)
     first = {(cut, seed): arms.under(base, [first_seed])[cut, first_seed] for cut, seed in again}
     compared = compare_arms(first, again, experiment.rows, experiment.k)
-    changed = {f"delta_{name}": getattr(compared.comparison, name).change for name in ("de", "dir", "mean")}
+    changed = {f"delta_{name}": getattr(compared.comparison, name).change for name in _METRICS}
     labelled = {name: change for name, change in changed.items() if not math.isnan(change.value)}
     cut = experiment.cuts[0]
     lined = [take_ids(rows, compared.rows) for (of_cut, _), rows in again.items() if of_cut == cut]

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from core.actions import jobs, launch
 from core.actions import runs as run_actions
+from core.actions.component_loader import default_dataset
 from core.actions.made_runs import Progress, server_of
 from core.actions.workspace import Workspace
 from core.base.experiment import Experiment, ExperimentKind, Runs
-from core.engine.request import Expectation, expect, expected_calls
+from core.base.result import Figure, Table, hidden, inline
+from core.engine.request import Expectation, expect, expected_calls, money_text
 from core.errors import DeskError, InputError, NotFound, StateError
-from core.features.experiments.arms import ArmRuns, PlannedRun, refuse_meeting_seeds
+from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import asks_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
+from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.fields.record import make, values_of, values_with_effect
@@ -62,24 +65,123 @@ class SavedExperiment:
         """The ids of its runs, "" where one is not known yet."""
         return [run for of_arm in self.runs.values() for *_, run in of_arm]
 
+    @property
+    def entry(self) -> str:
+        """Its name in the ledger, with its key: others may ask other rows of the same run."""
+        return f"{self.name[:LONGEST_NAME]} ({self.key})"
+
     def is_done(self, states: Mapping[str, str]) -> bool:
         """Return whether every run is done. states: run id → status."""
         return all(states.get(run) == "done" for run in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentPlan:
-    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet."""
+class PlannedArm:
+    """One arm: what it changes of the base, how many runs it has, and how many of them are done."""
 
-    saved: SavedExperiment
-    experiment: Experiment
+    name: str
+    change: str
+    runs: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPlan:
+    """What an experiment will make. runs: in the order of making. cost: of those that are not done yet.
+
+    power: what the rows can show, None where answers are compared, or where nobody asked (`with_power`).
+    """
+
+    dataset: str
     runs: tuple[PlannedRun, ...]
-    cost: Expectation
+    saved: SavedExperiment = hidden()
+    experiment: Experiment = hidden()
+    cost: Expectation = inline()
+    power: PowerOfRows | None = None
+    json_properties = ("kind", "name", "question", "rows", "arms", "total", "left")
+
+    kind = property(lambda self: self.saved.kind)
+    name = property(lambda self: self.saved.name)
+    question = property(lambda self: self.experiment.question)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are asked."""
+        return len(self.experiment.rows)
+
+    @property
+    def total(self) -> int:
+        """How many runs it has."""
+        return len(self.runs)
 
     @property
     def left(self) -> int:
         """How many runs are not done yet."""
         return sum(not run.is_done for run in self.runs)
+
+    @property
+    def arms(self) -> tuple[PlannedArm, ...]:
+        """Every arm, the base first."""
+        of_arm = [(arm, [run for run in self.runs if run.arm == arm.name]) for arm in self.experiment.every]
+        return tuple(PlannedArm(arm.name, arm.change, len(made), sum(run.is_done for run in made)) for arm, made in of_arm)
+
+    @property
+    def title(self) -> str:
+        """The question, as a plan."""
+        return f"Plan: {self.experiment.question}"
+
+    @property
+    def scope(self) -> str:
+        """Which rows are asked."""
+        return f"{self.rows:,} rows of {self.dataset}"
+
+    @property
+    def sentence(self) -> str:
+        """What is left to make and its cost, then what the rows can show."""
+        return " ".join(filter(None, (self._cost(), self.power.sentence if self.power else "")))
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is unknown beforehand, and why the answers of a run that is asked again do not count as done."""
+        unknown = "Tokens are unknown before this method's first call with this model."
+        own = (
+            "The run has other rows than these, so its answers are asked for as a run of these rows; the cache has most of them."
+        )
+        first = next((run for run in self.runs if run.seed == 0), None)
+        is_other = self.experiment.again and first is not None and first.run != self.experiment.again and not first.is_done
+        return (
+            *((unknown,) if self.cost.calls and self.cost.prompt_tokens is None else ()),
+            *((own,) if is_other else ()),
+            *(self.power.caveats if self.power else ()),
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the arms, the cost, and what the rows can show of each arm."""
+        arms = [{"arm": arm.name, "change": arm.change or None, "runs": arm.runs, "done": arm.done} for arm in self.arms]
+        rounded = {name.replace("_", " "): _rounded(value) for name, value in asdict(self.cost).items() if name != "money"}
+        row = {"runs": self.total, "left": self.left, **rounded, "money": self.cost.money}
+        cost = [Table("Cost of what is left", (row,))] if self.cost.calls else []
+        return (Table("Arms of the plan", tuple(arms)), *cost, *(self.power.tables() if self.power else ()))
+
+    def figure(self) -> Figure | None:
+        """Return None: a plan is a table."""
+        return None
+
+    def _cost(self) -> str:
+        if not self.left:
+            return f"All {self.total} runs are done."
+        cost, made = self.cost, f"{self.left} of {self.total} runs are left"
+        if not cost.calls:
+            return f"{made}; they call no model."
+        tokens = ""
+        if cost.prompt_tokens is not None and cost.completion_tokens is not None:
+            tokens = f", about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens"
+        money = "" if cost.money is None else f", {money_text(cost.money)}"
+        return f"{made}: {cost.calls:,} calls{tokens}{money}. Cached answers cost nothing."
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
@@ -95,7 +197,18 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
     values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
     saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
-    return ExperimentPlan(_with_known_ids(workspace, saved), experiment, planned, _cost_of(workspace, planned))
+    dataset = default_dataset(workspace, experiment.dataset).name
+    return ExperimentPlan(dataset, planned, _with_known_ids(workspace, saved), experiment, _cost_of(workspace, planned))
+
+
+def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
+    """Return a plan with what its rows can show, by those of its runs that are done."""
+    made: dict[str, dict[tuple[int, int], str]] = {arm.name: {} for arm in planned.arms if arm.done == arm.runs}
+    for one in planned.runs:
+        if one.arm in made:
+            made[one.arm][one.cut, one.seed] = one.run
+    with workspace.store.read() as db:
+        return replace(planned, power=power_of_rows(db, planned.experiment, made))
 
 
 def run(workspace: Workspace, planned: ExperimentPlan, progress: Progress | None = None) -> SavedExperiment:
@@ -201,7 +314,7 @@ def _build(kind: ExperimentKind, workspace: Workspace, settings: Any) -> Experim
 
 
 def _refuse_impossible(experiment: Experiment) -> None:
-    names = [experiment.base.name, *(arm.name for arm in experiment.arms)]
+    names = [arm.name for arm in experiment.every]
     if len(set(names)) < len(names):
         raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
     if not experiment.rows:
@@ -213,7 +326,7 @@ def _refuse_impossible(experiment: Experiment) -> None:
     missing = next((arm.fused.base for arm in experiment.arms if arm.fused is not None and arm.fused.base not in names), None)
     if missing is not None:
         raise InputError(f"experiment {experiment.name!r}: an arm is fused from {missing!r}, which is none of its arms")
-    for arm in (experiment.base, *experiment.arms):
+    for arm in experiment.every:
         refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
 
 
@@ -246,8 +359,14 @@ def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:
 def _begin(workspace: Workspace, planned: ExperimentPlan) -> None:
     """Enter what an experiment claims in the ledger, and save it, before its first run."""
     workspace.refuse_if_read_only(JOB, planned.saved.name)
-    register_experiment(workspace, planned.experiment)
+    register_experiment(workspace, _as_entered(planned))
     _save(workspace, planned.saved)
+
+
+def _as_entered(planned: ExperimentPlan) -> Experiment:
+    """Return an experiment as the ledger names it: a hypothesis that somebody wrote has a name of its own."""
+    experiment = planned.experiment
+    return experiment if experiment.hypothesis is not None else replace(experiment, name=planned.saved.entry)
 
 
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
@@ -290,7 +409,7 @@ def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, pro
         done.append(replace(one, run=made.id, is_done=True))
     saved = replace(planned.saved, runs=_runs_of(done))
     _save(workspace, saved)
-    record_experiment(workspace, planned.experiment, result_of(workspace, saved))
+    record_experiment(workspace, _as_entered(planned), result_of(workspace, saved))
     return saved
 
 

@@ -182,7 +182,7 @@ def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     texts = (experiment.question, f"{arm.name} against {experiment.base.name}: {what}")
     if hypothesis is not None:
         texts = hypothesis.claim, hypothesis.prediction
-    elif len(experiment.arms) > 1 or not name.endswith(arm.name):
+    elif len(experiment.arms) > 1 or arm.name not in name:
         name = f"{name}: {arm.name}"
     return replace(
         claim(name, *texts),

@@ -95,7 +95,6 @@ class FileExperiment:
     base: str = setting("", "The arm that the others are compared with; by default the first.")
     seeds: tuple[int, ...] = setting((0,), "The seeds under which models are called.", least=0)
     noise_seeds: tuple[int, ...] | None = setting(None, "Further seeds, of the base asked again.", least=0)
-    like: tuple[str, ...] = setting((), "Two runs that differ as the arms do, for the plan.")
     rows: FileRows = part(FileRows())
     folds: FileFolds = part(FileFolds())
     arms: tuple[FileArm, ...] = part()
@@ -186,14 +185,12 @@ def _about_one_arm(table: TomlTable, spec: FileExperiment, tested: Sequence[str]
 
 
 def _check_rest(table: TomlTable, spec: FileExperiment) -> None:
-    """Raise InputError for a seed without a sample, a seed that is no other one, and a plan with a single run."""
+    """Raise InputError for a seed without a sample, and for a seed that is no other one."""
     rows = table.table("rows")
     if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
         raise rows.error("seed", "has no effect without a sample; expected sample = N too")
     if set(spec.noise_seeds or ()) & set(spec.seeds):
         raise table.error("noise_seeds", f"is {table.values['noise_seeds']}, expected seeds that are not in seeds")
-    if spec.like and len(set(spec.like)) != 2:
-        raise table.error("like", f"is {table.values['like']!r}, expected two runs that differ like the arms")
 
 
 def _change(table: TomlTable, arm: FileArm, control: FileArm) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.fakes.scripted import serving
 from tests.features.experiments.test_file_runs import FUSED
 
 ROWS = 6
+WAIT_S = 60
 
 
 @pytest.fixture
@@ -32,7 +34,8 @@ def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> Non
     again = ("experiment", "plan", "tools", "argued", "--repeats", "1", "--endpoint", url, "--set", "tools=gene_class")
     plan = core_json(place, *again)
     assert (plan["rows"], [arm["name"] for arm in plan["arms"]]) == (ROWS, ["every tool", "without gene_class"])
-    assert plan["left"] > 0
+    assert plan["arms"][0] == {"name": "every tool", "change": "", "runs": 2, "done": 1}  # the run's own answers
+    assert (plan["left"], plan["runs"][-1]["arm"]) == (2, "without gene_class")
     assert core_json(place, "experiment", "list")["experiments"] == []
     result = core_json(place, "experiment", "run", *again[2:])
     assert {"arms", "noise_floor", "verdict", "sentence", "caveats"} <= result.keys()
@@ -42,13 +45,39 @@ def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> Non
     assert core_json(place, "experiment", "show", made["name"]) == result
     assert core_json(place, *again)["left"] == 0
     [line] = core_json(place, "ledger", "list")["hypotheses"]
-    assert (line["experiment"], line["name_b"], line["kind"]) == (made["name"], "without gene_class", "result")
+    assert line["experiment"] == f"{made['name']} ({made['key']})"
+    assert (line["name_b"], line["kind"]) == ("without gene_class", "result")
 
 
 def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> None:
     place, url = argued
     plan = core_json(place, "experiment", "plan", "method", "argued", "--endpoint", url, "--set", "rounds=1")
     assert [arm["change"] for arm in plan["arms"]] == ["", "rounds: 0 → 1"]
+
+
+def test_other_rows_of_a_run_have_entries_of_their_own(argued: tuple[Path, str]) -> None:
+    place, url = argued
+    again = ("tools", "argued", "--repeats", "1", "--endpoint", url, "--set", "tools=gene_class", "--rows")
+    plan = core_json(place, "experiment", "plan", *again, "sample=4")
+    assert plan["left"] == 3
+    assert any("other rows" in caveat for caveat in plan["caveats"])
+    for n in (4, 5):
+        core_json(place, "experiment", "run", *again, f"sample={n}")
+    names = [line["name"] for line in core_json(place, "ledger", "list")["hypotheses"]]
+    assert len(set(names)) == 2
+
+
+@pytest.mark.soak
+def test_one_that_is_detached_goes_on_by_itself(argued: tuple[Path, str]) -> None:
+    place, url = argued
+    again = ("seeds", "argued", "--repeats", "1", "--endpoint", url)
+    plan = core_json(place, "experiment", "run", *again, "--detach")
+    assert plan["left"] == 1
+    since = time.monotonic()
+    while core_json(place, "experiment", "plan", *again)["left"]:
+        assert time.monotonic() - since < WAIT_S
+        time.sleep(0.5)
+    assert core(place, "experiment", "run", "support_strata", "--detach").status != 0
 
 
 @pytest.mark.soak

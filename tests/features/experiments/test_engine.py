@@ -140,7 +140,7 @@ def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None
     .02 / 2 is left by asking: .07."""
     workspace, _ = world
     with workspace.store.read() as db:
-        rows = ArmLoader(db, "bmdm").rows_named("r")
+        rows = ArmLoader(db, "bmdm").rows_of("r")
     two = rows.take(np.array([0, 1]))
     askings = [replace(two, frame=two.frame.assign(p_de=answers, flags=[[], []])) for answers in ([0.2, 0.6], [0.4, 0.8])]
     variance = answer_variance(askings, "p_de")

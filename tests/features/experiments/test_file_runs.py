@@ -18,8 +18,6 @@ from core.engine.request import RunRequest
 from core.errors import InputError
 from core.features.experiments import engine
 from core.features.experiments.engine import SavedExperiment
-from core.features.experiments.plan_result import describe_plan
-from core.features.experiments.power import power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
 from core.fields.record import make
@@ -174,29 +172,21 @@ def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> 
     assert found.noise_floor is None
 
 
-def test_rows_power_comes_from_own_runs_or_from_two_that_differ_alike(screen: Workspace) -> None:
+def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
     planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
-    with screen.store.read() as db:
-        unknown = power_of_rows(db, planned.experiment, planned.saved.made)
-    assert unknown is not None
-    assert [arm.detectable for arm in unknown.arms] == [None, None]
-    assert "unknown" in unknown.sentence
-    plan = describe_plan(screen, planned)
-    assert (plan.runs, plan.left, plan.calls) == (6, 4, 0)
-    assert unknown.sentence in plan.sentence
-    saved = run_file(screen, FUSED)
-    with screen.store.read() as db:
-        own = power_of_rows(db, planned.experiment, saved.made)
-        name = runs.find(db, saved.runs["less"][0][2]).name
-    assert own is not None
-    assert all(arm.detectable is not None and arm.basis.startswith("the experiment's own runs") for arm in own.arms)
-    assert own.arms[0].unknown_noise == ()
-    other = FUSED.replace("cuts = [0, 1]", "cuts = [5]").replace("[rows]", f'like = ["llm train", "{name}"]\n[rows]', 1)
-    planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": other}))
-    with screen.store.read() as db:
-        like = power_of_rows(db, planned.experiment, planned.saved.made)
-    assert like is not None
-    assert all(arm.basis.endswith("which differ like the arms") and arm.detectable for arm in like.arms)
+    assert (planned.total, planned.left, planned.cost.calls) == (6, 4, 0)
+    before = engine.with_power(screen, planned)
+    assert before.power is not None
+    assert [arm.detectable for arm in before.power.arms] == [None, None]
+    assert "unknown" in before.sentence
+    found = result_of(screen, run_file(screen, FUSED))
+    done = engine.with_power(screen, engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED})))
+    assert done.power is not None
+    assert done.power.unknown_noise == ()
+    for arm, shown in zip(found.arms[1:], done.power.arms, strict=True):
+        assert arm.delta_mean is not None
+        assert shown.detectable is not None
+        assert 2.8 < shown.detectable / arm.delta_mean.shown.se < 5  # z of 80% power; t of few clusters is more
 
 
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:

@@ -135,8 +135,6 @@ def test_another_base() -> None:
         ('name = "b"', 'name = ""', "file, line 1: name is '', expected a text that is not empty"),
         ('name = "b"', 'name = "b"\ntext = "x"', "file, line 2: text is not known"),
         ("noise_seeds = [3]", "noise_seeds = [0]", "file, line 4: noise_seeds is [0], expected seeds that are not in seeds"),
-        ("noise_seeds = [3]", 'like = ["r", "r"]', "file, line 4: like is ['r', 'r'], expected two runs"),
-        ("noise_seeds = [3]", 'like = ["r"]', "file, line 4: like is ['r'], expected two runs"),
         ("[rows]", "[rows]\nseed = 1", "file, line 7: rows.seed has no effect without a sample"),
     ],
 )

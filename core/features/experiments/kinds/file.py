@@ -65,7 +65,6 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
         smallest_effect=spec.smallest_effect,
         contrasts=tuple((arm.name, arm.against) for arm in spec.arms if arm.against not in ("", spec.base)),
         hypothesis=spec.claim,
-        like=(spec.like[0], spec.like[1]) if spec.like else None,
         remarks=tuple(_remarks(spec, calls)),
     )
 

@@ -59,7 +59,7 @@ def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], stat
             "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
             "rows": len(saved.rows),
             "runs done": f"{sum(states.get(run) == 'done' for run in saved.ids)} of {len(saved.ids)}",
-            "verdict": "; ".join(verdicts.get(saved.name, ["no result yet"])),
+            "verdict": "; ".join(verdicts.get(saved.entry) or verdicts.get(saved.name, ["no result yet"])),
         }
         for saved in by_key.values()
     ]

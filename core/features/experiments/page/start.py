@@ -9,7 +9,6 @@ import streamlit as st
 from core.base.experiment import ExperimentKind
 from core.base.result import Result
 from core.features.experiments import engine
-from core.features.experiments.plan_result import describe_plan
 from core.features.experiments.registry import kinds
 from core.fields.option import Option
 from core.fields.record import make, options_of
@@ -97,7 +96,7 @@ def _show_plan(context: PageContext, kind: ExperimentKind, chosen: dict[str, Any
     with explain_errors(), st.spinner("Planning …"):
         planned = engine.plan(context.workspace, kind.name, make(kind.settings, chosen))
         if wants_plan:
-            show_result(describe_plan(context.workspace, planned), planned.saved.name, "experiment-plan")
+            show_result(engine.with_power(context.workspace, planned), planned.saved.name, "experiment-plan")
             return
         engine.start_apart(context.workspace, planned)
         view = {"tab": "Results", "experiment": planned.saved.key}
