@@ -46,6 +46,7 @@ class PowerOfRows:
     labelled: int
     unknown_noise: tuple[str, ...]
     arms: tuple[ArmPower, ...]
+    power: float = POWER
 
     @property
     def sentence(self) -> str:
@@ -73,7 +74,7 @@ class PowerOfRows:
             return f"{arm.arm}: which change the rows detect is unknown before its runs and the base's are done."
         what = f"{arm.arm}: {self.rows:,} rows detect a change of the {METRICS[self.metric]} of {arm.detectable:.3f}"
         enough = "enough" if arm.detectable <= self.smallest_effect else "too few"
-        here = f"{what} or more with {POWER:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
+        here = f"{what} or more with {self.power:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
         if arm.rows_needed is None:
             return f"{here}; no number of rows would decide, since cuts and seeds alone vary more. Use more of them."
         few = f"; the dataset has {self.labelled:,} labelled rows" if arm.rows_needed > self.labelled else ""
