@@ -19,7 +19,8 @@ from core.stats.power import detectable_difference
 from core.store.hypotheses import PUBLISHED, Entry
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
-NUMBERS = ("z", "score_a", "score_b", "score_se", "n", "detectable")
+POSITIVE = ("score_a", "score_b", "score_se", "detectable")
+NUMBERS = ("z", "n", *POSITIVE)
 TEXTS = ("name", "hypothesis", "dataset", "prediction", "metric", "name_a", "name_b", "measured_on", "note")
 EXPECTED = f"a CSV file with name, hypothesis, dataset, z, and any of {', '.join((*TEXTS[3:], *NUMBERS[1:]))}"
 _MOST_ROWS = 1e9
@@ -49,11 +50,8 @@ def _check(table: pd.DataFrame, name: str) -> None:
         "dataset": table["dataset"].notna(),
         "metric": table["metric"].isin([np.nan, *METRICS]),
         "z": np.isfinite(z) & (z != 0) & ~(z * change <= 0),
-        "score_a": ~np.isinf(table["score_a"]),
-        "score_b": ~np.isinf(table["score_b"]),
-        "score_se": ~(table["score_se"] <= 0) & ~np.isinf(table["score_se"]),
         "n": table["n"].isna() | (table["n"].between(1, _MOST_ROWS) & (table["n"] % 1 == 0)),
-        "detectable": ~(table["detectable"] <= 0) & ~np.isinf(table["detectable"]),
+        **{column: ~(table[column] <= 0) & ~np.isinf(table[column]) for column in POSITIVE},
     }
     for column, is_right in right.items():
         if not is_right.all():
@@ -68,8 +66,7 @@ EXPECTS = {
     "metric": f"one of {', '.join(METRICS)}",
     "z": "a number other than 0, with the sign of score_b - score_a",
     "n": "a whole number above 0",
-    **dict.fromkeys(("score_a", "score_b"), "a number"),
-    **dict.fromkeys(("score_se", "detectable"), "a number above 0"),
+    **dict.fromkeys(POSITIVE, "a number above 0"),
 }
 
 
