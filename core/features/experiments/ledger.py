@@ -120,7 +120,8 @@ def _result(entry: Entry, a: Estimate, b: Estimate, change: Estimate) -> Entry:
         problem = "their metric is undefined on the rows that both cover, so no result"
         raise InputError(f"{entry.name_a} and {entry.name_b}: {problem}; expected rows with both classes of labels")
     result = judged(entry, change.shown, entry.smallest_effect)
-    return replace(result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=b.shown.se)
+    se = None if math.isnan(b.shown.se) else b.shown.se  # NaN equals nothing, so that the entry would never be there
+    return replace(result, measured_on="labelled rows", score_a=a.value, score_b=b.value, score_se=se)
 
 
 def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
