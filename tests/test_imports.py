@@ -44,7 +44,7 @@ EVERYONE = {
 MAY_IMPORT = {
     "pages": {"ui", "actions", "plots", "report", "scoring"},
     "app": {"ui"},
-    "cli": {"actions", "audit", "cells", "engine", "finetune", "llm", "methods"}
+    "cli": {"actions", "audit", "cells", "embeddings", "engine", "finetune", "llm", "methods"}
     | {"report", "scoring", "store", "submission", "target_ranking", "transfer"},
     "ui": {
         "actions",

@@ -19,8 +19,7 @@ space_leaks   gene spaces that have seen labels
 run_leaks     runs that have seen labels, or copy row counts
 leak_power    how weak a leak of a space is still found
 score_result  the score of a run as a result; knn_result: of a kNN, and of the neighbours of a row
-calibration_result  how often rows of each predicted probability have an effect, or go up
-fusion_caveats  what has to be known of a fusion beside its score
+means_result  means of the scores inside genes, or inside perturbations
 sentences     phrases that several results share
 standing      where the runs of a dataset stand, and in words
 terms         the terms of the field, each explained once
