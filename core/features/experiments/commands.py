@@ -26,7 +26,7 @@ from core.fields.record import make, options_of, setting, values_of
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
-from core.store import runs
+from core.store import datasets, runs
 from core.texts import table_lines
 
 app = typer.Typer()
@@ -86,13 +86,13 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
         for kind in kinds().values()
     ]
     with context.obj.store.read() as db:
-        states = runs.statuses(db)
+        states, names_of = runs.statuses(db), {dataset.id: dataset.name for dataset in datasets.list_all(db)}
     made = [
         {
             "name": saved.name,
             "kind": saved.kind,
             "key": saved.key,
-            "dataset": saved.dataset,
+            "dataset": names_of.get(saved.dataset, saved.dataset),
             "runs": len(saved.ids),
             "done": sum(states.get(run) == "done" for run in saved.ids),
         }

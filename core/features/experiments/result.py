@@ -23,6 +23,7 @@ from core.texts import estimate_text, number_text
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 AS_MANY = "cannot be distinguished"
+NOT_MORE = "is not shown to move the answers more than asking again"
 MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each
 
 
@@ -191,11 +192,12 @@ class ExperimentResult:
         if not any(arm.is_base for arm in self.arms):
             return []
         tested = [arm for arm in self.arms if not arm.is_base]
-        if self.measure == "answers":
-            return [_moved_sentence(arm) for arm in tested]
         alike = [arm for arm in tested if not math.isnan(arm.p_holm) and not arm.is_shown]
         listed = alike if len(alike) > MOST_ALIKE else []
-        return [*(self._score_sentence(arm) for arm in tested if arm not in listed), *self._alike_sentence(listed)]
+        of_one, of_several = self._score_sentence, self._alike_sentence
+        if self.measure == "answers":
+            of_one, of_several = _moved_sentence, _alike_moved_sentence
+        return [*(of_one(arm) for arm in tested if arm not in listed), *of_several(listed)]
 
     def _score_sentence(self, arm: ArmResult) -> str:
         deciding = arm.deciding(self.metric)
@@ -236,7 +238,15 @@ def _moved_sentence(arm: ArmResult) -> str:
     p = number_text(arm.p_holm, ".4f")
     if arm.is_shown:
         return f"{arm.name} moves the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
-    return f"{arm.name} is not shown to move the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
+    return f"{arm.name} {NOT_MORE}: |Δ| {moved} against {floor}, p after Holm {p}."
+
+
+def _alike_moved_sentence(arms: Sequence[ArmResult]) -> Iterator[str]:
+    read = [arm for arm in arms if arm.moved is not None and arm.floor is not None]
+    if read:
+        least = min(read, key=lambda arm: arm.p)
+        names = ", ".join(arm.name for arm in read if arm is not least)
+        yield f"{_moved_sentence(least)} Nor, with a larger p: {names}."
 
 
 def _pair_row(each: Contrast) -> dict[str, Any]:

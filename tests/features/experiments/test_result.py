@@ -49,3 +49,20 @@ def test_arms_without_a_base_are_not_judged_and_what_was_not_asked_again_is_said
     asked = result_of(arm("a", change(0.1)), is_computed=False)
     assert asked.caveats[0].startswith("as it is was not asked again")
     assert to_json(asked)["verdict"] == asked.sentence
+
+
+def test_many_arms_that_do_not_move_the_answers_share_a_sentence() -> None:
+    """The one with the smallest p stands with its numbers, the others with their names; nothing is called "no change"."""
+    p = [0.9, 0.2, 0.6, 0.8]
+    arms = [
+        replace(arm(f"without {i}"), moved=change(0.05 + i / 100), floor=change(0.05), p=each, p_holm=min(1.0, 4 * each))
+        for i, each in enumerate(p)
+    ]
+    judged = result_of(*arms)
+    base = next(each for each in judged.arms if each.is_base)
+    result = replace(judged, measure="answers", arms=(base, *arms))
+    first, _, rest = result.sentence.partition(": |Δ|")
+    assert first.startswith("without 1 is not shown to move")
+    assert all(f"without {i}" in rest for i in (0, 2, 3))
+    assert "0.060" in rest
+    assert "0.070" not in rest

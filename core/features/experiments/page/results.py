@@ -10,7 +10,7 @@ import streamlit as st
 from core.features.experiments import engine, ledger
 from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.registry import kinds
-from core.features.experiments.result import ExperimentResult
+from core.features.experiments.result import MOST_ALIKE, ExperimentResult
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
@@ -49,21 +49,30 @@ def show(context: PageContext) -> None:
 
 def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], states: Mapping[str, str]) -> None:
     """Show a line for each experiment, with what the ledger says of its arms."""
-    verdicts: dict[str, list[str]] = {}
+    verdicts: dict[str, dict[str, list[str]]] = {}
     for line in ledger.list_ledger(context.workspace).hypotheses:
         if line.entry.experiment and line.entry.kind == "result":
-            verdicts.setdefault(line.entry.experiment, []).append(f"{line.entry.name_b}: {line.words}")
+            verdicts.setdefault(line.entry.experiment, {}).setdefault(line.words, []).append(str(line.entry.name_b))
     rows = [
         {
             "experiment": saved.name,
             "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
             "rows": len(saved.rows),
             "runs done": f"{sum(states.get(run) == 'done' for run in saved.ids)} of {len(saved.ids)}",
-            "verdict": "; ".join(verdicts.get(saved.entry) or verdicts.get(saved.name, ["no result yet"])),
+            "verdict": _verdict_text(verdicts.get(saved.entry) or verdicts.get(saved.name, {}), saved.is_done(states)),
         }
         for saved in by_key.values()
     ]
     tables.show_table(pd.DataFrame(rows), "experiments")
+
+
+def _verdict_text(arms_by_verdict: Mapping[str, list[str]], is_done: bool) -> str:
+    """Return verdicts with the arms that have them, or how many; an experiment of the base alone has none."""
+    texts = [
+        f"{verdict}: {', '.join(arms) if len(arms) <= MOST_ALIKE else f'{len(arms)} arms'}"
+        for verdict, arms in arms_by_verdict.items()
+    ]
+    return "; ".join(texts) or ("no arm to judge" if is_done else "no result yet")
 
 
 @cache_by("runs", "datasets", "presets", entries=8, shared=True)
