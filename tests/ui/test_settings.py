@@ -379,7 +379,7 @@ def _toml_value(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("record", "form"),
     [(record, form) for record, forms in FORMS.items() for form in forms],

@@ -108,6 +108,7 @@ def test_a_card_that_does_not_matter_is_inside(world: World) -> None:
     assert found.sentence.count("inside the range of asking again") == 2
 
 
+@pytest.mark.soak
 def test_the_judge_alone_reads_the_stored_briefs_word_for_word(world: World) -> None:
     found = world.ask()
     assert found.changed_run is None

@@ -55,6 +55,7 @@ def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> 
     assert [arm["change"] for arm in plan["arms"]] == ["", "rounds: 0 → 1"]
 
 
+@pytest.mark.soak
 def test_other_rows_of_a_run_have_entries_of_their_own(argued: tuple[Path, str]) -> None:
     place, url = argued
     again = ("tools", "argued", "--repeats", "1", "--endpoint", url, "--set", "tools=gene_class", "--rows")

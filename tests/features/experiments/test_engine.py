@@ -56,6 +56,7 @@ def start_apart_in_vain(workspace: Workspace, settings: ToolsSettings, monkeypat
     return engine.find_saved(workspace, plan.saved.key)
 
 
+@pytest.mark.soak
 def test_only_what_changes_an_answer_is_another_experiment(world: tuple[Workspace, str]) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", rows="sample=3", repeats=1, endpoint=address)
@@ -89,6 +90,7 @@ def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
     assert {(one.endpoint, one.concurrency, one.calls) for one in requests if one is not None} == {(address, 3, calls)}
 
 
+@pytest.mark.soak
 def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
     world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,7 @@ def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> 
     assert found.noise_floor is None
 
 
+@pytest.mark.soak
 def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
     planned = engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED}))
     assert (planned.total, planned.left, planned.cost.calls) == (6, 4, 0)
@@ -189,6 +190,7 @@ def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
         assert 2.8 < shown.detectable / arm.delta_mean.shown.se < 5  # z of 80% power; t of few clusters is more
 
 
+@pytest.mark.soak
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
     saved = run_kind(screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2)
     of_file = run_file(screen, FUSED)
@@ -199,6 +201,7 @@ def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
         run_kind(screen, "component", run="llm train")
 
 
+@pytest.mark.soak
 def test_a_method_an_option_and_a_dossier_are_changed_alone(debate: tuple[Workspace, str]) -> None:
     workspace, url = debate
     saved = run_kind(workspace, "method", run="argued", options={"rounds": "1"}, endpoint=url)

@@ -110,6 +110,7 @@ def test_memory_and_reasoning_are_told_apart_at_300_rows(tmp_path: Path) -> None
     assert "aliases that no imported pack lists" in " ".join(memory.caveats)
 
 
+@pytest.mark.soak
 def test_one_that_is_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     workspace, _ = furnish(tmp_path, 2, 2)
     with scripted_server.serving() as address:
