@@ -87,7 +87,9 @@ class Contrast:
     def sentence(self) -> str:
         """What the difference says of the two."""
         text = estimate_text(*self.change.ends, "+.3f")
-        if math.isnan(self.p_holm) or self.p_holm > LEVEL:
+        if math.isnan(self.p_holm):
+            return f"{self.a} and {self.b} cannot be compared, for want of an interval: {text}."
+        if self.p_holm > LEVEL:
             return f"{self.a} and {self.b} {AS_MANY}: {text}."
         return f"{self.a} scores {'lower' if self.change.value < 0 else 'higher'} than {self.b}: {text}."
 

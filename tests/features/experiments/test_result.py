@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from core.base.result import to_json
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, plain_estimate
+from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, judge_contrasts, plain_estimate
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 
@@ -66,3 +66,9 @@ def test_many_arms_that_do_not_move_the_answers_share_a_sentence() -> None:
     assert all(f"without {i}" in rest for i in (0, 2, 3))
     assert "0.060" in rest
     assert rest.count("[") == 2  # |Δ| and that of asking again, of one arm
+
+
+def test_two_arms_whose_difference_has_no_interval_are_not_compared() -> None:
+    [pair] = judge_contrasts([("a", "b", change(0.5, math.nan))])
+    assert math.isnan(pair.p_holm)
+    assert "for want of an interval" in pair.sentence
