@@ -15,7 +15,7 @@ from core.texts import estimate_text
 _REACH = (0.0, 0.1)  # always visible: otherwise every tick of an axis for rates near 0 would read 0%
 # Kind of rate → colour, name, and the meaning of n.
 KINDS = {
-    "raw": (theme.BASELINE, "judge, as read", "texts read"),
+    "raw": (theme.BASELINE, "as judged", "texts read"),
     "corrected": (theme.CHOSEN, "corrected", "labels"),
 }
 

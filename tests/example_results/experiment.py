@@ -15,11 +15,11 @@ from core.features.experiments.result import (
     NoiseFloor,
     judge_arms,
     judge_contrasts,
-    plain_estimate,
 )
 from core.stats.delong import Estimate
 from core.stats.intervals import normal_interval
 from core.stats.sign_flips import sign_flip_test
+from tests.estimates import plain_estimate
 
 
 def estimate(value: float, se: float, limits: tuple[float, float] = (-1.0, 1.0)) -> Estimate:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.features.experiments.result import ArmResult, judge_arms, plain_estimate
+from core.features.experiments.result import ArmResult, judge_arms
 from core.plots import theme
 from core.plots.experiment_arms import figure
 from core.stats.intervals import normal_interval
+from tests.estimates import plain_estimate
 
 
 def estimate(value: float, se: float = 0.01) -> object:

@@ -34,7 +34,7 @@ BLOCKS = [
 
 def test_each_role_has_a_block_with_both_rates() -> None:
     chart = rubric_rates.figure(LINES, "yes")
-    names = ["judge, as read", "corrected"]
+    names = ["as judged", "corrected"]
     assert list(chart.layout.yaxis.ticktext) == ["<i>EFFECT</i>", *names, "<i>all</i>", *names]
     words = list(chart.layout.yaxis2.ticktext)
     assert words[1:3] == ["13.5% [12.0%, 15.0%]  2,000 texts read", "–  12 labels"]

@@ -14,7 +14,6 @@ from typing import Any
 from core.base.experiment import Measure, Metric
 from core.base.result import Figure, Table, hidden
 from core.stats.delong import Estimate
-from core.stats.intervals import Interval
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
 from core.stats.sign_flips import SignFlips
@@ -285,8 +284,3 @@ def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contr
     return tuple(
         Contrast(a, b, change, own, float(after)) for (a, b, change), own, after in zip(changes, p, holm(p), strict=True)
     )
-
-
-def plain_estimate(interval: Interval) -> Estimate:
-    """Return one interval as an estimate, for a number that has no other units."""
-    return Estimate(interval, interval, interval, interval, interval)

@@ -14,11 +14,11 @@ from core.ui.shared.widgets import as_text, show_figure
 def show_result(result: Result, subject: str, key: str) -> None:
     """Show a result. subject: the run or runs that it is about. key: tells it apart from others on the page."""
     st.markdown(f"**{as_text(result.sentence)}**")
-    if result.scope:
+    shown = captioned(result, subject)
+    if result.scope and shown.chart is None:  # else it is the figure's caption
         st.caption(as_text(result.scope))
     for caveat in result.caveats:
         st.caption(f":orange[⚠] {as_text(caveat)}")
-    shown = captioned(result, subject)
     if shown.chart is not None:
         show_figure(shown.chart, shown.table, key, shown.title, result.scope)
     for i, table in enumerate(each for each in result.tables() if each.rows):

@@ -103,7 +103,7 @@ def test_a_form_plans_and_starts(visit: Visit, world: tuple[Workspace, str], mon
     started: list[engine.ExperimentPlan] = []
     monkeypatch.setattr(engine, "start_apart", lambda _, plan: started.append(plan))
     run = the_run(workspace, "argued").id
-    app = visit(workspace, "experiments", run=run, kind=kind, **{f"experiment-{kind}-run": run}, **FORMS[kind])
+    app = visit(workspace, "experiments", run=run, kind=kind, **FORMS[kind])
     app.text_input(key=f"endpoint-experiment-{kind}").set_value(url)
     app = press(app.run(), "Plan")
     assert not app.exception

@@ -6,9 +6,10 @@ import math
 from dataclasses import replace
 
 from core.base.result import to_json
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, judge_contrasts, plain_estimate
+from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms, judge_contrasts
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
+from tests.estimates import plain_estimate
 
 NOT_DEFINED = plain_estimate(Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "none"))
 

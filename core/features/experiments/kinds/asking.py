@@ -24,7 +24,13 @@ MOST_REPEATS = 20
 class AskingSettings:
     """A run that is asked again. endpoint: by default that of the settings. calls: how it is asked, by default as for the run."""
 
-    run: str = setting(MISSING, "The run that is asked again.", kind="run", title="Run", not_on_command="is the argument RUN")
+    run: str = setting(
+        MISSING,
+        "The run that is asked again.",
+        kind="run",
+        not_on_form="the sidebar chooses it",
+        not_on_command="is the argument RUN",
+    )
     rows: str | tuple[str, ...] = setting(
         "",
         "How many of the run's rows, drawn at random.",

@@ -25,7 +25,13 @@ QUESTION = "What does a fused component add to a run?"
 class ComponentSettings:
     """A run, what is fused with it, the weights, and the folds under which a kNN is made."""
 
-    run: str = setting(MISSING, "The run that is fused.", kind="run", title="Run", not_on_command="is the argument RUN")
+    run: str = setting(
+        MISSING,
+        "The run that is fused.",
+        kind="run",
+        not_on_form="the sidebar chooses it",
+        not_on_command="is the argument RUN",
+    )
     rows: str | tuple[str, ...] = setting("", "Which of the run's rows; by default all.", kind="text", title="Rows")
     others: tuple[str, ...] = setting((), "Runs, each fused alone.", name="with", kind="runs", title="Fused with")
     spaces: tuple[str, ...] = setting((), "Gene spaces of a kNN that is fused.", kind="spaces", title="Gene spaces")

@@ -25,6 +25,7 @@ from core.ui.shared.widgets import as_text, show_empty
 _COMPUTED = "_experiments"  # session key: this visitor's computed results, by all that they rest on
 _MAX_KEPT = 20
 _SAMPLE = 100
+_FIRST = "tools"  # the kind that stands first where a link names none
 _OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
 
 
@@ -34,9 +35,8 @@ def show(context: PageContext) -> None:
     if dataset is None:
         show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
         return
-    by_name, first = kinds(), next(iter(kinds()))
-    titles = {kind.name: f"{kind.title}: {kind.question}" for kind in by_name.values()}
-    kind = by_name[choose_one(st.selectbox, "kind", "Question", titles, first) or first]
+    titles = {kind.name: f"{kind.title}: {kind.question}" for kind in kinds().values()}
+    kind = kinds()[choose_one(st.selectbox, "kind", "Question", titles, _FIRST) or _FIRST]
     if missing := kind.missing(context.workspace, dataset.id):
         show_empty(as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it"))
     chosen = _show_form(context, dataset, kind)
@@ -60,7 +60,9 @@ def _show_form(context: PageContext, dataset: Dataset, kind: ExperimentKind) -> 
             for option in of_calls:
                 values[option.name] = _show_setting(context, dataset, kind, option)
     usual = {option.name: option.default for option in options}
-    of_page = {option.name: dataset.id for option in options_of(kind.settings) if option.name == "dataset"}
+    of_sidebar = {"dataset": dataset.id, "run": context.run.id if context.run else None}
+    hidden = [option.name for option in options_of(kind.settings) if option.not_on_form]
+    of_page = {name: of_sidebar[name] for name in hidden if of_sidebar.get(name)}
     return of_page | {name: value for name, value in values.items() if value != usual[name]}
 
 
