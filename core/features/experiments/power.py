@@ -50,8 +50,11 @@ class PowerOfRows:
 
     @property
     def sentence(self) -> str:
-        """What the rows show, by arm."""
-        return " ".join(self._sentence(arm) for arm in self.arms)
+        """What the rows show, by arm; in one sentence of all arms of which nothing is known yet."""
+        sentences = [self._sentence(arm, arm.detectable) for arm in self.arms if arm.detectable is not None]
+        waiting = ", ".join(arm.arm for arm in self.arms if arm.detectable is None)
+        why = "the smallest change that these rows detect is unknown before the runs of the arm and of the base are done"
+        return " ".join([*sentences, *([f"{waiting}: {why}."] if waiting else [])])
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -69,11 +72,9 @@ class PowerOfRows:
         rows = {"rows here": self.rows, "rows that would decide": arm.rows_needed, "labelled rows": self.labelled}
         return {"arm": arm.arm, "smallest effect": self.smallest_effect, "detectable": detected, **rows}
 
-    def _sentence(self, arm: ArmPower) -> str:
-        if arm.detectable is None:
-            return f"{arm.arm}: which change the rows detect is unknown before its runs and the base's are done."
-        what = f"{arm.arm}: {self.rows:,} rows detect a change of the {METRICS[self.metric]} of {arm.detectable:.3f}"
-        enough = "enough" if arm.detectable <= self.smallest_effect else "too few"
+    def _sentence(self, arm: ArmPower, detectable: float) -> str:
+        what = f"{arm.arm}: {self.rows:,} rows detect a change of the {METRICS[self.metric]} of {detectable:.3f}"
+        enough = "enough" if detectable <= self.smallest_effect else "too few"
         here = f"{what} or more with {self.power:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
         if arm.rows_needed is None:
             return f"{here}; no number of rows would decide, since cuts and seeds alone vary more. Use more of them."
