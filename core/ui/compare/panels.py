@@ -92,12 +92,15 @@ def compare_with(context: PageContext, run: Run, choice: Choice) -> list[RunComp
 
 
 def show_several(results: Sequence[RunComparison]) -> None:
-    """Show the differences from several runs in one table, with p-values corrected for their number."""
-    several = SeveralComparisons.of(results)
+    """Show the differences from several runs in one table, with p-values corrected for their number, and their caveats but
+    those of the first, which stand with its verdict."""
+    several, first = SeveralComparisons.of(results), SeveralComparisons.of(results[:1])
     tables.show_table(pd.DataFrame(several.tables()[0].texts()), "against others")
     st.caption(
         f"{several.scope}: Holm, so that one false claim is as rare as 5%; Benjamini–Hochberg, so that at most about 5% are"
     )
+    for caveat in (each for each in several.caveats if each not in first.caveats):
+        st.caption(f":orange[⚠] {as_text(caveat)}")
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:

@@ -121,9 +121,10 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
 
 
 def show_captioned(found: CaptionedFigure, name: str) -> None:
-    """Show a figure as `show_figure` does; only the sentence if there is nothing to draw."""
+    """Show a figure as `show_figure` does; sentence and caption if there is nothing to draw."""
     if found.chart is None:
         st.markdown(as_text(found.sentence))
+        st.caption(as_text(found.caption))
     else:
         show_figure(found.chart, found.table, name, found.title, found.caption, sentence=found.sentence)
 
