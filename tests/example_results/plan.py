@@ -23,6 +23,7 @@ def examples() -> Sequence[Result]:
         for arm, seed, run, is_done in (("judge alone", 0, "c", False), ("judge alone", 1, "d", True), ("briefs", 0, "b", False))
     )
     of_arms = ArmPower("briefs", 0.0234, 1_760), ArmPower("rebuttals", 0.0051), ArmPower("react")
+    of_arms = (*of_arms, ArmPower("tools", 0.031, 2_900, at_most=True), ArmPower("names", 0.031, 2_900, at_most=True))
     power = PowerOfRows("mean", 0.01, 480, 900, ("seeds",), of_arms)
     plan = ExperimentPlan("toy", runs, saved, experiment, Expectation(2_400, 1_200_345.0, 98_765.0, 3_600.0, 1.25), power)
     unknown = replace(plan, cost=Expectation(2_400, None, None, None, None), power=None)

@@ -1,19 +1,24 @@
 """What the rows of an experiment can show, by its finished runs: the smallest change that they detect, and the rows that decide.
 
-The variance of an arm's change is that of its interval; that of cuts and seeds does not shrink with more rows.
+The variance of an arm's change is that of its interval; that of cuts and seeds does not shrink with more rows. Before the runs of
+an arm are done it is at most about twice the variance of the base's own score: two arms on the same rows err alike, not opposite.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from core.base.experiment import Experiment, Metric, Runs
 from core.base.result import Table
 from core.features.experiments.compare import ArmRows
 from core.features.experiments.result import METRICS
 from core.scoring.arm_loader import ArmLoader
+from core.scoring.run_scores import score_run
 from core.stats.delong import Estimate
 from core.stats.power import LEVEL, detectable_difference
 from core.store.connection import Cursor
@@ -24,15 +29,17 @@ _STEPS = 50  # most iterations until the number of clusters for Student's t no l
 
 @dataclass(frozen=True, slots=True)
 class ArmPower:
-    """What the rows can show of one arm against the base, with POWER; None before both have all their runs.
+    """What the rows can show of one arm against the base, with POWER; None where that is unknown.
 
     detectable: the smallest change that these rows detect. rows_needed: that detect the smallest effect, allowing for shared
-    perturbations and genes; None, too, if the noise of cuts and seeds alone hides it.
+    perturbations and genes; None, too, if the noise of cuts and seeds alone hides it. at_most: both are upper bounds by the score
+    of the base, because the arm has not all of its runs.
     """
 
     arm: str
     detectable: float | None = None
     rows_needed: int | None = None
+    at_most: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +57,20 @@ class PowerOfRows:
 
     @property
     def sentence(self) -> str:
-        """What the rows show, by arm; in one sentence of all arms of which nothing is known yet."""
-        sentences = [self._sentence(arm, arm.detectable) for arm in self.arms if arm.detectable is not None]
-        waiting = ", ".join(arm.arm for arm in self.arms if arm.detectable is None)
-        why = "the smallest change that these rows detect is unknown before the runs of the arm and of the base are done"
-        return " ".join([*sentences, *([f"{waiting}: {why}."] if waiting else [])])
+        """What the rows show, by arm; in one sentence of all arms without runs, of which only a bound is known, or nothing."""
+        by_power: dict[tuple[float | None, int | None, bool], list[str]] = {}
+        for arm in self.arms:
+            by_power.setdefault((arm.detectable, arm.rows_needed, arm.at_most), []).append(arm.arm)
+        return " ".join(self._sentence(ArmPower(", ".join(arms), *power)) for power, arms in by_power.items())
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What is not known of the variances."""
         unknown = " and ".join(self.unknown_noise)
         is_known = any(arm.detectable is not None for arm in self.arms)
-        return (f"The noise of {unknown} is unknown and counts as none.",) if unknown and is_known else ()
+        noise = f"The noise of {unknown} is unknown and counts as none." if unknown and is_known else ""
+        bound = "At most: as if an arm erred on other rows than the base. Where both err on the same rows, fewer rows decide."
+        return tuple(filter(None, (noise, bound if any(arm.at_most for arm in self.arms) else "")))
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms with the change that the rows detect, and the rows that would decide."""
@@ -69,17 +78,23 @@ class PowerOfRows:
 
     def _row(self, arm: ArmPower) -> dict[str, Any]:
         detected = None if arm.detectable is None else round(arm.detectable, 3)
+        known = "at most, by the base's score" if arm.at_most else "by its runs"
         rows = {"rows here": self.rows, "rows that would decide": arm.rows_needed, "labelled rows": self.labelled}
-        return {"arm": arm.arm, "smallest effect": self.smallest_effect, "detectable": detected, **rows}
+        by = None if arm.detectable is None else known
+        return {"arm": arm.arm, "smallest effect": self.smallest_effect, "detectable": detected, **rows, "known": by}
 
-    def _sentence(self, arm: ArmPower, detectable: float) -> str:
-        what = f"{arm.arm}: {self.rows:,} rows detect a change of the {METRICS[self.metric]} of {detectable:.3f}"
-        enough = "enough" if detectable <= self.smallest_effect else "too few"
+    def _sentence(self, arm: ArmPower) -> str:
+        if arm.detectable is None:
+            return f"{arm.arm}: which change these rows detect is unknown before the runs of the arm and of the base are done."
+        most = "at most " if arm.at_most else ""
+        what = f"{arm.arm}: {self.rows:,} rows detect a change of the {METRICS[self.metric]} of {most}{arm.detectable:.3f}"
+        is_enough = arm.detectable <= self.smallest_effect
+        enough = "enough" if is_enough else "perhaps too few" if arm.at_most else "too few"
         here = f"{what} or more with {self.power:.0%} power, {enough} for the {self.smallest_effect:g} that matters"
         if arm.rows_needed is None:
             return f"{here}; no number of rows would decide, since cuts and seeds alone vary more. Use more of them."
         few = f"; the dataset has {self.labelled:,} labelled rows" if arm.rows_needed > self.labelled else ""
-        return f"{here}; about {arm.rows_needed:,} rows would decide{few}."
+        return f"{here}; {most or 'about '}{arm.rows_needed:,} rows would decide{few}."
 
 
 def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows | None:
@@ -88,29 +103,55 @@ def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows
         return None
     loader = ArmLoader(db, experiment.dataset)
     alone = {"cuts": experiment.k and len(experiment.cuts) == 1, "seeds": experiment.noise_seeds and len(experiment.seeds) == 1}
+    arms, base = ArmRows(loader, experiment, made), experiment.base.name
+    bound = _power_by_base(arms) if any(arm.name not in made for arm in experiment.arms) or base not in made else None
     return PowerOfRows(
         experiment.metric,
         experiment.smallest_effect,
         len(experiment.rows),
         sum(is_labelled for _, _, is_labelled, _ in loader.pairs()),
         tuple(name for name, is_alone in alone.items() if is_alone),
-        tuple(_power_of_arm(ArmRows(loader, experiment, made), arm.name) for arm in experiment.arms),
+        tuple(
+            _power_of_arm(arms, arm.name) if {base, arm.name} <= made.keys() else replace(bound or ArmPower(""), arm=arm.name)
+            for arm in experiment.arms
+        ),
     )
 
 
 def _power_of_arm(arms: ArmRows, arm: str) -> ArmPower:
-    experiment, base = arms.experiment, arms.experiment.base.name
-    if base not in arms.made or arm not in arms.made:
-        return ArmPower(arm)
-    compared = arms.compare(base, arm)
+    experiment = arms.experiment
+    compared = arms.compare(experiment.base.name, arm)
     change: Estimate = getattr(compared.comparison, experiment.metric).change
-    se = change.two_way.se if math.isnan(change.shown.se) else change.shown.se  # a plan has one even if an interval has none
-    noise = compared.noise[experiment.metric]
-    wanted = set(compared.rows)
+    return ArmPower(arm, *_power(arms, compared.rows, _se(change), compared.noise[experiment.metric]))
+
+
+def _power_by_base(arms: ArmRows) -> ArmPower | None:
+    """Return the bound by the score of the run that the base repeats, or of the base; None without a score of these rows."""
+    experiment = arms.experiment
+    run = experiment.again or next(iter(arms.made.get(experiment.base.name, {}).values()), "")
+    if not run:
+        return None
+    rows = arms.loader.rows_of(run)
+    wanted = set(experiment.rows)
+    rows = rows.take(rows.frame["pair_id"].isin(wanted).to_numpy(dtype=np.bool_))
+    if not rows.arrays.outcome.labelled.any():
+        return None
+    se = math.sqrt(2) * _se(getattr(score_run(rows).whole, experiment.metric))
+    return None if math.isnan(se) else ArmPower("", *_power(arms, tuple(rows.frame["pair_id"]), se, 0.0), at_most=True)
+
+
+def _se(value: Estimate) -> float:
+    """Return the standard error by perturbations and genes: a plan has one even where an interval has none."""
+    return value.two_way.se if math.isnan(value.shown.se) else value.shown.se
+
+
+def _power(arms: ArmRows, rows: Sequence[str], se: float, noise: float) -> tuple[float, int | None]:
+    """Return the smallest change that these rows detect, and how many rows would detect the smallest effect."""
+    wanted = set(rows)
     perts, genes = zip(*((pert, gene) for pert, gene, _, pair_id in arms.loader.pairs() if pair_id in wanted), strict=True)
     clusters = min(len(set(perts)), len(set(genes)))
-    needed = count_rows(max(se**2 - noise, 0.0), len(wanted), clusters, experiment.smallest_effect, noise)
-    return ArmPower(arm, detectable_difference(se, POWER, LEVEL, max(clusters - 1, 1)), needed)
+    needed = count_rows(max(se**2 - noise, 0.0), len(wanted), clusters, arms.experiment.smallest_effect, noise)
+    return detectable_difference(se, POWER, LEVEL, max(clusters - 1, 1)), needed
 
 
 def count_rows(variance: float, n: int, clusters: int, effect: float, noise: float) -> int | None:

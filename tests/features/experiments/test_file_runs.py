@@ -178,8 +178,11 @@ def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
     assert (planned.total, planned.left, planned.cost.calls) == (6, 4, 0)
     before = engine.with_power(screen, planned)
     assert before.power is not None
-    assert [arm.detectable for arm in before.power.arms] == [None, None]
-    assert "unknown" in before.sentence
+    [bound, *others] = [arm.detectable for arm in before.power.arms]
+    assert all(arm.at_most for arm in before.power.arms)
+    assert bound is not None
+    assert others == [bound]
+    assert any(caveat.startswith("At most") for caveat in before.caveats)
     found = result_of(screen, run_file(screen, FUSED))
     done = engine.with_power(screen, engine.plan(screen, "file", make(kind_named("file").settings, {"text": FUSED})))
     assert done.power is not None
@@ -187,6 +190,8 @@ def test_what_rows_can_show_comes_from_own_runs(screen: Workspace) -> None:
     for arm, shown in zip(found.arms[1:], done.power.arms, strict=True):
         assert arm.delta_mean is not None
         assert shown.detectable is not None
+        assert shown.detectable < bound
+        assert not shown.at_most
         assert 2.8 < shown.detectable / arm.delta_mean.shown.se < 5  # z of 80% power; t of few clusters is more
 
 
