@@ -5,7 +5,7 @@ writes it who minds the time but still works with rows. All read the same random
 under leave-one-out with disjoint masking, on one thread each, so that what else the machine does counts for little.
 
 Also ten cuts of the folds with their scores, and the null of permuted vectors: each cut against the same by rows, whose
-cells scikit-learn scores one by one. `bench knn --rows N` predicts a file of any number of pairs: see large_knn.
+cells scikit-learn scores one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.large_knn import run_large
 from bench.measure import alone, median_s
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.cut_priors import SEEDS
@@ -29,8 +28,6 @@ from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySet
 from core.transfer.similarity import Space, cosine_similarity
 from tests.stats.oracles import pairs_won
 from tests.transfer.oracles import World, oracle
-
-__all__ = ["run", "run_large"]
 
 N_ROWS, N_PERTS, N_GENES, COLUMNS, COVERAGE, SEED = 7705, 386, 1570, (768, 512), 0.8, 7
 GROWTH = (10**4, 10**5, 10**6, 10**7)

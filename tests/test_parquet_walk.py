@@ -17,7 +17,6 @@ from core.datasets.reader import text_of_parquet
 from core.embeddings import load_space
 from core.errors import InputError, UnsafeFile
 from core.parquet_walk import text_bytes, walk_parquet
-from core.transfer.streamed_priors import distinct_symbols
 from core.types import Pair
 
 WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
@@ -133,9 +132,8 @@ def test_a_damaged_page_is_an_error(tmp_path: Path) -> None:
         (("symbol",), lambda path: load_space(path, "x")),
         (("pert", "gene"), lambda path: read_predicted_table(path, WANTED)),
         (("pert", "gene"), lambda path: text_of_parquet(path.read_bytes(), path.name)),
-        (("pert", "gene"), lambda path: distinct_symbols(path, "gene")),
     ],
-    ids=["space", "predicted changes", "table", "pairs"],
+    ids=["space", "predicted changes", "table"],
 )
 @pytest.mark.parametrize("as_dictionary", [True, False])
 def test_texts_that_are_no_utf_8_are_refused(

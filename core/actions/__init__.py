@@ -28,7 +28,6 @@ same_runs      finds the run of a specification, and makes room for one of its n
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 changed_settings  checks that a run can go on with other settings
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
-streamed_knn   predicts the pairs of a Parquet file by a kNN
 comparison_log  every comparison of two runs that was looked at, counted and corrected for
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 made_runs      runs that something needs done: found, made here or waited for

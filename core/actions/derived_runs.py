@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -39,8 +38,7 @@ class FusionRequest:
 
 @dataclass(frozen=True, slots=True)
 class KnnRequest:
-    """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved. pairs, out: files, to predict
-    the pairs of the one into the other, which makes no run."""
+    """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved."""
 
     settings: KnnSettings
     dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
@@ -53,14 +51,6 @@ class KnnRequest:
         not_on_form="pages have the usual null, which is computed once and cached",
     )
     name: str | None = setting(None, "Also save the priors as a run.", changes_result=False, not_on_form=_NAMED)
-    pairs: Path | None = setting(
-        None,
-        "Predict the rows of this Parquet file (pert, gene) instead; needs --out.",
-        not_on_form="a page has no room for so many rows",
-    )
-    out: Path | None = setting(
-        None, "The Parquet file to write for --pairs.", changes_result=False, not_on_form="a page has no room for so many rows"
-    )
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:

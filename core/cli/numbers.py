@@ -99,7 +99,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 @app.command()
 def bench(
     name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
-    rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure this many rows instead, such as 1000000.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="store: measure this many rows instead, such as 1000000.")] = None,
     as_json: Json = False,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
@@ -112,6 +112,6 @@ def bench(
     if not hasattr(module, "run"):
         raise InputError(f"bench {name}: a part of other benchmarks; see the bench folder")
     if rows is not None and not hasattr(module, "run_large"):
-        raise InputError(f"bench {name}: has one size; --rows is for store and knn")
+        raise InputError(f"bench {name}: has one size; --rows is for store")
     result = module.run() if rows is None else module.run_large(rows)
     show(result, as_json, "\n".join(f"{key:28} {value}" for key, value in result.items()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace as replaced
 from typing import Annotated, Any
 
@@ -13,13 +12,13 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, say_if_named_otherwise, show
+from core.cli.base import Json, say_if_named_otherwise
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.engine.request import RunRequest
-from core.errors import InputError, SettingError
+from core.errors import SettingError
 from core.fields.record import make, options_of
 from core.methods.recovered import RecoveredSettings
 from core.scoring.fusion_caveats import fusion_caveats
@@ -28,7 +27,6 @@ from core.scoring.knn_result import KnnResult, NeighboursResult
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.scoring.score_result import constant_parents
 from core.store import predictions, runs
-from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
 from core.transfer.protocols import Kind
 from core.types import Flag
@@ -50,9 +48,6 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
     asked = make(KnnRequest, with_power_of_effects(chosen))
     refuse_cut_without_effect(asked.settings)
     target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
-    if asked.pairs is not None or asked.out is not None:
-        _predict_file(context.obj, target, asked, as_json)
-        return
     loader = WorkspaceComponents(context.obj, target)
     with working("finding the similar genes of every row") as step:
         predicted = loader.predict_knn(settings, None)
@@ -67,25 +62,6 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         say_if_named_otherwise(saved, name)
         result = replaced(result, run=saved.name)
     show_result(result, as_json)
-
-
-def _predict_file(workspace: Workspace, target: Dataset, asked: KnnRequest, as_json: bool) -> None:
-    """Predict the pairs of one file, and write the other."""
-    from core.actions.streamed_knn import predict_file  # PyArrow's Parquet, which no other of these commands needs
-
-    settings, pairs, out = asked.settings, asked.pairs, asked.out
-    if pairs is None or out is None or asked.name is not None:
-        raise InputError(
-            "knn: got one of --pairs and --out, or a --name; expected --pairs FILE and --out FILE, which make no run"
-        )
-    start = time.perf_counter()
-    with working(f"predicting the pairs of {pairs.name}"):
-        found = predict_file(workspace, target, settings, pairs, out)
-    seconds = time.perf_counter() - start
-    axis = settings.similarity.weighting.axis
-    result = {"path": str(out), "rows": found.rows, "symbols": found.symbols, "uncovered": found.uncovered, "seconds": seconds}
-    text = f"{out}: {found.rows:,} rows; {found.uncovered:,} of {found.symbols:,} symbols ({axis}) have no neighbour"
-    show(result, as_json, f"{settings.describe()}\n{text}")
 
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:

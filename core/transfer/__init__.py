@@ -1,4 +1,4 @@
-"""kNN priors, evaluation protocols, rank fusion and its inverse. Arrays in, arrays out; only streamed_priors reads files.
+"""kNN priors, evaluation protocols, rank fusion and its inverse. Arrays in, arrays out.
 
 labelled_rows         rows as codes, labelled rows, which row may see which   row_index         a dataset's rows as codes
 similarity            cosines of genes in one space or several         knn               priors from similar rows
@@ -13,5 +13,4 @@ cut_priors        priors of several cuts of folds
 cuts                  the mean score over ten cuts             permutation_null  the same with permuted vectors
 gene_graph        a network over a dataset's symbols
 constant_components   components of a fusion that change no order
-streamed_priors       predictions from one Parquet file to another, in batches
 """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,14 +63,6 @@ class RowIndex:
         """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
         pert, gene, labels, splits = (_shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split"))
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
-
-    def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
-        """Return the index over a table of symbols that includes these."""
-        more = sorted({*self.symbols, *symbols})
-        place = {symbol: code for code, symbol in enumerate(more)}
-        code = np.fromiter((place[symbol] for symbol in self.symbols), dtype=np.intp, count=len(self.symbols))
-        rows, known = (Rows(code[each.pert], code[each.gene]) for each in (self.rows, self.known.rows))
-        return replace(self, symbols=tuple(more), rows=rows, known=Knowledge(known, self.known.flags))
 
     @property
     def labelled_positions(self) -> Codes:

@@ -116,7 +116,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "same_runs": ("", "find_same_run"),
     "site": ("build_site write_site zip_site", ""),
     "spaces": ("delete embed", "coverage_of load match_dataset refuse_uncovering specify"),
-    "streamed_knn": ("", "predict_file"),
     "submissions": ("package", "check_file check_run expected_ids"),
     "target_ranking": ("create delete evaluate_saved resume start_apart train work_on", "find list_all"),
     "undo": ("undo", ""),

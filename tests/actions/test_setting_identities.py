@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.actions import (
@@ -35,7 +34,6 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.label_request import LabelRequest
 from core.actions.reading_settings import ReadingSettings
 from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
-from core.actions.streamed_knn import predict_file
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
@@ -148,14 +146,8 @@ def _identify_fusion(world: World, request: FusionRequest) -> str:
 
 
 def _identify_knn(world: World, request: KnnRequest) -> str:
-    """Of the run, or of the content of the file that is written instead."""
     dataset = default_dataset(world.workspace, request.dataset)
-    if request.pairs is None or request.out is None:
-        return world.run_of(derived_runs.knn_request(dataset, request.settings, request.name or "priors"))
-    predict_file(world.workspace, dataset, request.settings, request.pairs, request.out)
-    found = hash_cells(request.out)
-    request.out.unlink()
-    return found
+    return world.run_of(derived_runs.knn_request(dataset, request.settings, request.name or "priors"))
 
 
 def _identify_labels(world: World, request: LabelRequest) -> str:
@@ -252,11 +244,9 @@ MADE: Mapping[type, Made] = {
     KnnRequest: Made(
         _identify_knn,
         lambda _: {"dataset": BASE, "spaces": ("near",)},
-        lambda world: {
+        lambda _: {
             "dataset": Change(OTHER),
             "spaces": Change(("far",)),
-            "pairs": Change(world.file("more.parquet"), _pairs_into(world, "out.parquet")),
-            "out": Change(world.file("elsewhere.parquet"), _pairs_into(world, "out.parquet")),
         },
     ),
     LabelRequest: Made(
@@ -317,10 +307,6 @@ WITHOUT_IDENTITY: Mapping[type, str] = {
 }
 # Records whose settings are, one by one, those of another that has an identity.
 SAME_AS: Mapping[type, type] = {KnnSettings: KnnRequest, LabelSettings: LabelRequest, ModelRequest: ReadingSettings}
-
-
-def _pairs_into(world: World, out: str) -> dict[str, Any]:
-    return {"protocol": "test", "pairs": world.file("pairs.parquet"), "out": world.file(out)}
 
 
 def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
@@ -391,8 +377,6 @@ def _predict_cells(workspace: Workspace, path: Path) -> None:
 def _write_files(workspace: Workspace, files: Path) -> None:
     for name in ("other.h5ad", "other.csv"):  # they are known by their content alone
         (files / name).write_text(name)
-    for name, genes in (("pairs", ["H0"]), ("more", ["H0", "H1"])):
-        pd.DataFrame({"pert": "Q9", "gene": genes}).to_parquet(files / f"{name}.parquet")
     ranking = target_ranking.find(workspace, "small")
     (files / "pool.txt").write_text("\n".join(ranking.load_models()["fallen"].genes[:40]))
     split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"], "unseen_genes": [], "seed": 0}

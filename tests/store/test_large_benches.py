@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import large_knn, large_run, large_store, plain_store
+from bench import large_run, large_store, plain_store
 
 
 @pytest.mark.soak
@@ -20,12 +20,3 @@ def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert read["found"] == read_plainly["found"]
     assert set(read_plainly["times"]) < set(read["times"])
     assert large_store.score_store(ours)["aurocs"] == pytest.approx(plain_store.score_plain(plain)["aurocs"], abs=1e-12)
-
-
-@pytest.mark.soak
-def test_a_plain_merge_predicts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_knn, "N_GENES", 50)
-    large_knn.make_pairs(tmp_path / "pairs.parquet", 130)
-    assert large_knn.predict_pairs(tmp_path)["stream_s"] > 0
-    large_knn.predict_plainly(tmp_path)
-    assert large_knn.largest_difference(tmp_path) == 0
