@@ -16,7 +16,6 @@ from core.fields.toml_table import read_toml
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import CHECK_S, Health, check_health, describe_difference, list_models
-from core.llm.messages import Request
 from core.net.addresses import normalise, read_addresses
 from core.store.runs import Run
 
@@ -134,21 +133,19 @@ async def check_each(
     servers: str,
     model: str | None = None,
     calls: CallSettings | None = None,
-    asked: Sequence[Request] = (),
 ) -> dict[str, Health]:
     """Return address → the server's abilities, in order; the problem of a server that differs from the first states the
     difference.
 
     servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: the
-    call options, by default those in the file of endpoints. asked: see `check_health`. Raise InputError if there is no usable
-    address.
+    call options, by default those in the file of endpoints. Raise InputError if there is no usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
         model = model or await _only_listed(workspace, servers)
         endpoint = endpoint_of(workspace, servers, model or "", calls)
-        return {servers: await check_health(endpoint, model, asked=_apply_calls(endpoint, asked))}
-    found, differences = await _compare(workspace, servers, model, calls, asked)
+        return {servers: await check_health(endpoint, model)}
+    found, differences = await _compare(workspace, servers, model, calls)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
         for address, health in found.items()
@@ -163,17 +160,11 @@ async def _only_listed(workspace: Workspace, server: str) -> str | None:
     return listed[0] if len(listed) == 1 else None
 
 
-def _apply_calls(endpoint: Endpoint, asked: Sequence[Request]) -> list[Request]:
-    """Return requests as an endpoint's settings want them sent."""
-    return [endpoint.calls.apply(each) for each in asked]
-
-
 async def _compare(
     workspace: Workspace,
     servers: str,
     model: str | None,
     calls: CallSettings | None = None,
-    asked: Sequence[Request] = (),
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Return address → what each of several servers can do, and of those that differ from the first address → in what."""
     addresses = read_addresses(normalise(servers))
@@ -182,7 +173,7 @@ async def _compare(
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, CHECK_S) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if len(found.models) == 1), None)
-    checks = await asyncio.gather(*(check_health(each, model, asked=_apply_calls(each, asked)) for each in endpoints))
+    checks = await asyncio.gather(*(check_health(each, model) for each in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
     if at is None or model is None:

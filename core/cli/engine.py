@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +20,9 @@ from core.engine.request import RunRequest
 from core.engine.resolve import model_settings_without_effect
 from core.fields.record import make
 from core.llm.health import Health, describe_logprobs
-from core.llm.messages import Request
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.methods.base import method_named
-from core.methods.call_probe import find_requests
 
 app = typer.Typer()
 
@@ -84,24 +81,12 @@ def worker(context: typer.Context, run: RunName) -> None:
 def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help="A method that asks a model row by row: its parameters are sent too.",
-            autocompletion=names.complete_method,
-        ),
-    ] = None,
-    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check whether each model server answers, its abilities, and whether one run can use several."""
-    request = make(RunRequest, chosen, method=method or "")
+    request = make(RunRequest, chosen, method="")
     address = request.endpoint or context.obj.settings.endpoint
-    if values and method is None:
-        raise typer.BadParameter("is an option of a method; name it with --method", param_hint="--set")
-    asked = () if method is None else asyncio.run(_requests_of(method, values or ()))
-    found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls, asked))
+    found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls))
     health = model_servers.combine(found)
     if len(found) == 1:
         show(fields_of(health), as_json, "\n".join(_health_lines(health)))
@@ -111,11 +96,6 @@ def endpoint(
     lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
     show(fields_of(health) | {"servers": each}, as_json, "\n".join(lines))
     _exit_unless(not health.problem)
-
-
-async def _requests_of(name: str, values: Sequence[str]) -> Sequence[Request]:
-    method = method_named(name)
-    return await find_requests(method, launch.read_options(method, values))
 
 
 def _health_lines(health: Health) -> list[str]:

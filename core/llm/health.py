@@ -43,13 +43,11 @@ def describe_logprobs(health: Health) -> str:
     return "yes" if health.most_logprobs is None else f"yes, {health.most_logprobs} a token at most"
 
 
-async def check_health(
-    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, asked: Sequence[Request] = ()
-) -> Health:
+async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S) -> Health:
     """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 
     A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
-    started takes long for its first answer. asked: requests whose parameters it has to take too, with a tiny prompt.
+    started takes long for its first answer.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
@@ -61,11 +59,7 @@ async def check_health(
         problem = _problem_of_list(models, model)
         if problem:
             return replace(health, problem=f"{endpoint.base_url}: {problem}")
-        health = await _check_completion(client, health, model or models[0])
-        for each in asked:
-            problem = health.problem or await _problem_of(client, replace(each, model=model or models[0]))
-            health = replace(health, problem=problem)
-        return health
+        return await _check_completion(client, health, model or models[0])
 
 
 def _problem_of_list(models: Sequence[str], model: str | None) -> str:
@@ -111,25 +105,6 @@ async def _check_completion(client: Client, health: Health, model: str) -> Healt
         health,
         problem=f"{client.endpoint.base_url}: {answer.message}, expected a completion of {model}{advice and f'; {advice}'}",
     )
-
-
-async def _problem_of(client: Client, asked: Request) -> str:
-    """Return why a server takes no request with these parameters, "" if it does."""
-    request = replace(asked, messages=(Message("user", _TINY_PROMPT),))
-    answer = await _request_once(client, request)
-    while isinstance(answer, Fault) and refuses_logprobs(answer):
-        fewer = fewer_logprobs(answer, request.top_logprobs)
-        if fewer is None:
-            break
-        request = replace(request, top_logprobs=fewer)
-        answer = await _request_once(client, request)
-    where, sent = client.endpoint.base_url, request.parameters
-    if isinstance(answer, Fault):
-        advice = describe_remedy(answer.message)
-        return f"{where}: {answer.message}, expected a completion with {sent}{advice and f'; {advice}'}"
-    if request.top_logprobs is not None and answer.logprobs is None:
-        return f"{where}: an answer without log-probabilities, expected them with {sent}"
-    return ""
 
 
 async def _request_once(client: Client, request: Request) -> Answer | Fault:

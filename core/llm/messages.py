@@ -109,12 +109,6 @@ class Request:
         that calls the longest answer."""
         return sha256_of(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}")
 
-    @property
-    def parameters(self) -> str:
-        """All other parts of a request, apart from the model, the messages and the seed, as canonical JSON."""
-        rest = {name: value for name, value in self.body.items() if name not in ("model", "messages", "seed")}
-        return json.dumps(rest, sort_keys=True)
-
     def with_twice_the_limit(self) -> Request:
         """Return the same request with twice the token limit; the request itself if it leaves the limit to the server."""
         limit = self.max_completion_tokens

@@ -20,6 +20,5 @@ fusion_settings  what a fusion is made from    cut_scores     the scores of a ru
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches
 coded_names      gene names as a model sees them: coded, hidden, swapped
-call_probe       which calls a method makes, for a check of a server
 prompts          texts from core/llm/prompts, options that methods share, what the challenge's tracks allow
 """

@@ -85,7 +85,6 @@ NO_SETTINGS: Mapping[str, str] = {
     "rubric label --import": "a file that is read; the page has the form for people",
     "rubric run --reading": "which answers are shown; the page lists the readings",
     "fuse --from": "which fusion is taken apart; the page Run has a form of the method recovered",
-    "endpoint --method": "whose requests are tried; the page is of one method",
     "ledger add --hypothesis": "a text of the registration; the page has a field for it",
     "ledger add --prediction": "as of --hypothesis",
     "ledger add --runs": "the two runs that are compared; the page has a choice for each",
