@@ -1,15 +1,13 @@
-"""Detect labels stated in texts about genes: "Stat1 … Irf1 … down", in words or in a code.
+"""Detect labels stated in texts about genes: "Stat1 … Irf1 … down".
 
-A mention is a symbol that forms a labelled row with the gene of the text (or with another symbol in the same sentence). Four
-checks are made: words of direction beside mentions, any token beside mentions that predicts the labels, numbers beside
-mentions, and whether a mention implies an effect. "Beside" means near the mention, at the end of the sentence, or at its start,
-as above a list ("Induced by loss of: Stat1, Irf1").
+A mention is a symbol that forms a labelled row with the gene of the text (or with another symbol in the same sentence). Words of
+direction beside mentions are compared with the labels. "Beside" means near the mention, at the end of the sentence, or at its
+start, as above a list ("Induced by loss of: Stat1, Irf1").
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import comb
@@ -17,10 +15,8 @@ from math import comb
 from core.types import Label
 
 STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # share of directions that is right (or opposite), and the chance of such a share
-LEAST_CODED, CODED_RIGHT, CODED_ABOVE = 20, 0.80, 0.20  # the same for any token, and the least gain over the most common label
-LEAST_NAMED, NAMED_RIGHT = 40, 0.95  # number of rows that are only named, and the share of them with an effect
+LEAST_UNVARIED = 20  # statements that all give one direction; fewer say nothing about how they agree with labels
 SHOWN = 3
-LEAST_NUMBERED, NUMBERED = 20, 0.90  # number of rows with a number beside them (half as many of each compared label); AUROC
 _NEAR = 5  # number of tokens to search after a mention, before it, before the first mention of its sentence, and at the end
 _KNOCKDOWN = re.compile(
     r"\bknock(?:ed|ing|s)?[- ]?down\b|\bloss (?=of\b)", re.I
@@ -37,7 +33,6 @@ _WORDS: tuple[tuple[Label, re.Pattern[str]], ...] = (
     ),
     (Label.DOWN, re.compile(r"(down|down-?regulat\w*|decreas\w*|reduc\w*|lower\w*|falls?|loss|↓|⇓|[-−]1?)$", re.I)),
 )
-_DIRECTIONS = (Label.UP, Label.DOWN)
 _OPPOSITE = {Label.UP: Label.DOWN, Label.DOWN: Label.UP, Label.NONE: Label.NONE}
 
 
@@ -68,9 +63,7 @@ class TextCheck:
 class _Mention:
     row: str
     label: Label
-    tokens: tuple[
-        str, ...
-    ]  # _NEAR tokens after the mention, then before it (nearest first), above the list, and last; "" if there is none
+    tokens: tuple[str, ...]  # _NEAR after the mention, then before it (nearest first), above the list, and last
     of: str
 
 
@@ -78,9 +71,7 @@ def check_texts(name: str, texts: Mapping[str, str], rows: Mapping[tuple[str, st
     """Search texts, given by symbol, for labels; rows: id and label by (perturbation, target gene), casefolded."""
     mentions = list({(each.row, each.of): each for each in _mentions(texts, rows)}.values())
     stated = [(each, said) for each in mentions if (said := _find_direction(each)) is not None]
-    coded = [] if _right(stated) else [*_find_coded(mentions), *_find_numbered(mentions)]
-    findings = [*_find_stated(stated), *coded, *_find_named(mentions)]
-    return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(findings))
+    return TextCheck(name, len(texts), len({each.row for each in mentions}), len(stated), tuple(_find_stated(stated)))
 
 
 def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str, str]]) -> Iterator[_Mention]:
@@ -89,14 +80,12 @@ def _mentions(texts: Mapping[str, str], rows: Mapping[tuple[str, str], tuple[str
         for sentence in _SENTENCE.split(_KNOCKDOWN.sub("knockdown", text)):
             tokens = _tokens(sentence, symbols)
             at = [i for i, token in enumerate(tokens) if token.casefold() in symbols]
-            before, ends = (
-                [about.casefold()],
-                [*_pad(tokens[: at[0]][::-1]), *_pad(tokens[at[-1] + 1 :][::-1])] if at else [],
-            )
+            before = [about.casefold()]
+            ends = [*tokens[: at[0]][::-1][:_NEAR], *tokens[at[-1] + 1 :][::-1][:_NEAR]] if at else []
             for k, i in enumerate(at):
                 symbol = tokens[i].casefold()
                 until, since = (at[k + 1] if k + 1 < len(at) else len(tokens)), (at[k - 1] + 1 if k else 0)
-                near = [*_pad(tokens[i + 1 : until]), *_pad(tokens[since:i][::-1])]
+                near = [*tokens[i + 1 : until][:_NEAR], *tokens[since:i][::-1][:_NEAR]]
                 for other in dict.fromkeys(before):
                     for pair in ((other, symbol), (symbol, other)):
                         if pair in rows and other != symbol:
@@ -114,10 +103,6 @@ def _tokens(sentence: str, symbols: Set[str]) -> list[str]:
     return tokens
 
 
-def _pad(tokens: list[str]) -> list[str]:
-    return [*tokens[:_NEAR], *[""] * (_NEAR - len(tokens))]
-
-
 def _find_direction(mention: _Mention) -> Label | None:
     """Return the direction from the nearest word of direction; words after the mention come first."""
     for token in mention.tokens:
@@ -132,18 +117,15 @@ def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
 
     A label of unknown direction agrees with both. Statements that all give the same direction count only if there are many.
     """
-    if len({said for _, said in stated}) == 1 and len(stated) < LEAST_CODED:
+    if len({said for _, said in stated}) == 1 and len(stated) < LEAST_UNVARIED:
         return None
     for way, meant in (("as they are", lambda said: said), ("inverted", _OPPOSITE.__getitem__)):
         n = sum(meant(said) == each.label or (each.label == Label.DE and said != Label.NONE) for each, said in stated)
-        if n >= STATED_RIGHT * len(stated) and _by_chance(n, len(stated)) <= LEAST_CHANCE:
+        # the probability of at least this many right statements if each is right with probability 1/2
+        chance = sum(comb(len(stated), k) for k in range(n, len(stated) + 1)) / 2 ** len(stated)
+        if n >= STATED_RIGHT * len(stated) and chance <= LEAST_CHANCE:
             return way, n
     return None
-
-
-def _by_chance(right: int, n: int) -> float:
-    """Return the probability of at least this many right statements if each is right with probability 1/2."""
-    return float(sum(comb(n, k) for k in range(right, n + 1)) / 2**n)
 
 
 def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
@@ -151,66 +133,6 @@ def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
         way, n = found
         rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
         yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are correct: {_some(rows)}"
-
-
-def _find_coded(mentions: list[_Mention]) -> Iterator[str]:
-    """Yield the position beside mentions whose token best predicts the label; each row is predicted from the others."""
-    if len(mentions) < LEAST_CODED:
-        return
-    commonest = max(Counter(each.label for each in mentions).values()) / len(mentions)
-    for place in range(4 * _NEAR):
-        seen: dict[str, Counter[Label]] = defaultdict(Counter)
-        for each in mentions:
-            seen[each.tokens[place]][each.label] += 1
-        right = sum(_is_predicted(seen[each.tokens[place]], each.label) for each in mentions if each.tokens[place])
-        if right >= max(CODED_RIGHT, commonest + CODED_ABOVE) * len(mentions):
-            rows = [f"{each.row} ({each.tokens[place]!r}, in the text about {each.of})" for each in mentions]
-            counted = f"{right:,} of {len(mentions):,} labels follow from a token beside the row's names"
-            yield f"states labels in a code: {counted}: {_some(rows)}"
-            return
-
-
-def _is_predicted(counts: Counter[Label], label: Label) -> bool:
-    """Return whether the label is the most common one among other rows with the same token."""
-    others = counts - Counter([label])
-    return bool(others) and max(others, key=others.__getitem__) == label
-
-
-def _find_numbered(mentions: list[_Mention]) -> Iterator[str]:
-    """Yield numbers beside mentions whose value or absolute value separates up from down, or an effect from none."""
-    numbered = {each.row: (each, value) for each in mentions if (value := _number(each)) is not None}
-    labels, values = [each.label for each, _ in numbered.values()], [value for _, value in numbered.values()]
-    for task, found in (
-        ("DIR", [(label == Label.UP, value) for label, value in zip(labels, values, strict=True) if label in _DIRECTIONS]),
-        ("DE", [(label != Label.NONE, value) for label, value in zip(labels, values, strict=True)]),
-        ("DE", [(label != Label.NONE, abs(value)) for label, value in zip(labels, values, strict=True)]),
-    ):
-        share = _auroc(found)
-        if max(share, 1 - share) >= NUMBERED:
-            rows = [f"{each.row} ({value:g}, in the text about {each.of})" for each, value in numbered.values()]
-            yield f"states labels in numbers: {task} {share:.2f} by {len(found):,} numbers beside the row's names: {_some(rows)}"
-            return
-
-
-def _number(mention: _Mention) -> float | None:
-    return next((float(token.replace("−", "-")) for token in mention.tokens[: 2 * _NEAR] if _NUMBER.match(token)), None)
-
-
-def _auroc(found: list[tuple[bool, float]]) -> float:
-    """Return the AUROC of few numbers; 0.5 for fewer than LEAST_NUMBERED or too few of either class."""
-    high, low = ([value for hit, value in found if hit == wanted] for wanted in (True, False))
-    if len(found) < LEAST_NUMBERED or min(len(high), len(low)) < LEAST_NUMBERED // 2:
-        return 0.5
-    won = sum((a > b) + 0.5 * (a == b) for a in high for b in low)
-    return won / (len(high) * len(low))
-
-
-def _find_named(mentions: list[_Mention]) -> Iterator[str]:
-    labels = {each.row: each for each in mentions}
-    effects = [each for each in labels.values() if each.label != Label.NONE]
-    if len(labels) >= LEAST_NAMED and len(effects) >= NAMED_RIGHT * len(labels):
-        rows = [f"{each.row} (in the text about {each.of})" for each in effects]
-        yield f"names rows with an effect: {len(effects):,} of {len(labels):,} named rows have one: {_some(rows)}"
 
 
 def _some(rows: list[str]) -> str:

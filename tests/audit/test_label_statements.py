@@ -1,4 +1,4 @@
-"""Texts that state labels, in words or codes, are found; knowledge that names genes is not."""
+"""Texts that state labels in words are found; knowledge that names genes is not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ RNG = np.random.default_rng(0)
 PAIRS = {(f"pert{p}", f"gene{g}"): str(RNG.choice(["up", "down", "none"])) for p in range(12) for g in range(p % 3, 30, 3)}
 ROWS = {pair: ("_".join(pair), label) for pair, label in PAIRS.items()}
 WORDS = {"up": "increases", "down": "decreases", "none": "is unchanged"}
-CODES = {"up": "alpha", "down": "beta", "none": "gamma"}
 
 
 def texts(sentence: str, by: int = 1) -> dict[str, str]:
@@ -20,44 +19,35 @@ def texts(sentence: str, by: int = 1) -> dict[str, str]:
     for pair, label in PAIRS.items():
         pert, gene = (symbol.capitalize() for symbol in pair)
         found.setdefault((pert, gene)[by], ["It binds DNA."]).append(
-            sentence.format(pert=pert, gene=gene, label=label, word=WORDS[label], code=CODES[label])
+            sentence.format(pert=pert, gene=gene, label=label, word=WORDS[label])
         )
     return {symbol: " ".join(lines) for symbol, lines in found.items()}
 
 
 @pytest.mark.parametrize(
-    ("sentence", "way"),
+    "sentence",
     [
-        ("When {pert} is knocked down, it {word}.", "as they are"),
-        ("{pert}: {label};", "as they are"),
-        ("{pert}_{gene}={label}", "as they are"),
-        ("{pert}-{gene} {label}-regulated", "as they are"),
-        ("({pert}/{gene}:{label})", "as they are"),
-        ("After loss of {pert} → {gene} goes {label}.", "as they are"),
-        ("{pert} {code} 7 |", "in a code"),
-        ("Screen {code} {pert}.", "in a code"),
-        ("When {pert} was taken out by a guide in a screen of ours the message of the gene as measured {word}.", "as they are"),
+        "When {pert} is knocked down, it {word}.",
+        "{pert}: {label};",
+        "{pert}_{gene}={label}",
+        "{pert}-{gene} {label}-regulated",
+        "({pert}/{gene}:{label})",
+        "After loss of {pert} → {gene} goes {label}.",
+        "When {pert} was taken out by a guide in a screen of ours the message of the gene as measured {word}.",
     ],
 )
 @pytest.mark.parametrize("by", [0, 1])
-def test_statements_are_found_in_texts_about_either_gene(sentence: str, way: str, by: int) -> None:
+def test_statements_are_found_in_texts_about_either_gene(sentence: str, by: int) -> None:
     other = sentence if by else sentence.replace("{gene}", "x").replace("{pert}", "{gene}")
     found = check_texts("pack", texts(other, by), ROWS)
     [finding] = found.findings
-    assert finding.startswith(f"states labels {way}")
+    assert finding.startswith("states labels as they are")
     assert "pert0_gene0 (" in finding or "pert" in finding
     assert "state labels" in found.describe()
 
 
-@pytest.mark.parametrize(
-    ("heads", "way"),
-    [
-        ({"up": "Induced by loss of", "down": "Reduced by loss of", "none": "Not changed by loss of"}, "as they are"),
-        ({"up": "Group one:", "down": "Group two:", "none": "Group three:"}, "in a code"),
-        ({"up": "📈", "down": "📉", "none": "⚪"}, "in a code"),
-    ],
-)
-def test_what_stands_above_a_list_is_said_of_each_name_in_it(heads: dict[str, str], way: str) -> None:
+def test_what_stands_above_a_list_is_said_of_each_name_in_it() -> None:
+    heads = {"up": "Induced by loss of", "down": "Reduced by loss of", "none": "Not changed by loss of"}
     lists = {
         f"gene{g}": ". ".join(
             f"{head} {', '.join(pert for (pert, gene), said in PAIRS.items() if (gene, said) == (f'gene{g}', label))}"
@@ -65,20 +55,7 @@ def test_what_stands_above_a_list_is_said_of_each_name_in_it(heads: dict[str, st
         )
         for g in range(30)
     }
-    assert check_texts("pack", lists, ROWS).findings[0].startswith(f"states labels {way}")
-
-
-@pytest.mark.parametrize("form", ["fold change {:.2f}", "({:+.2f})"])
-def test_numbers_beside_names_are_found_and_random_ones_are_not(form: str) -> None:
-    rng, middle = np.random.default_rng(1), {"up": 3.0, "down": 0.3, "none": 1.0}
-    about, random = ({f"gene{g}": "" for g in range(30)} for _ in range(2))
-    for (pert, gene), label in PAIRS.items():
-        value = middle[label] * rng.uniform(0.8, 1.2)
-        about[gene] += f"{pert} {form.format(np.log(value) if '+' in form else value)}. "
-        random[gene] += f"{pert} {form.format(rng.uniform(0.2, 4))}. "
-    [finding] = check_texts("pack", about, ROWS).findings
-    assert finding.startswith("states labels in numbers: DIR 1.00 by ")
-    assert check_texts("pack", random, ROWS).findings == ()
+    assert check_texts("pack", lists, ROWS).findings[0].startswith("states labels as they are")
 
 
 def test_inverted_statements_are_found() -> None:
@@ -96,15 +73,6 @@ def test_as_many_statements_are_needed_as_chance_does_not_get_right(n: int, is_f
     for (pert, gene), label in [*((pair, label) for pair, label in PAIRS.items() if label != "none")][:n]:
         about[gene] = f"{about.get(gene, '')} {pert} goes {label}."
     assert bool(check_texts("pack", about, ROWS).findings) is is_found
-
-
-def test_naming_only_rows_with_an_effect_is_found() -> None:
-    about = {
-        f"gene{g}": " ".join(pert for (pert, gene), label in PAIRS.items() if gene == f"gene{g}" and label != "none")
-        for g in range(30)
-    }
-    [finding] = check_texts("pack", about, ROWS).findings
-    assert finding.startswith("names rows with an effect: ")
 
 
 def test_knowledge_that_names_genes_states_no_label() -> None:
