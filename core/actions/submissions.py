@@ -119,7 +119,7 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
         contents, facts = _contents(workspace, db, found, expected, options)
     content = packages.as_zip(contents)
     problems = check(content, f"{found.name}.zip", options.track, expected, facts)
-    return CheckedPackage(content, [*packages.find_changes(content, contents), *problems])
+    return CheckedPackage(content, problems)
 
 
 def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:

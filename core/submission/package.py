@@ -14,12 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.datasets import SubmissionTable, read
 from core.datasets.archives import pack
 from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError
-from core.submission.rules.registry import Problem, list_names
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 
@@ -141,39 +139,6 @@ def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
 def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
     """Return the ids of track A rows where some seed has no answer of its own."""
     return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
-
-
-def find_changes(content: bytes, contents: Contents) -> list[Problem]:
-    """Return a problem with the rows that a packaged file does not preserve, which would be a bug.
-
-    For track A, only the contents of its columns are compared.
-    """
-    try:
-        table = read(content, "package")
-    except InputError as error:
-        return [Problem("round_trip", "error", (), f"the package cannot be read back ({error})")]
-    found = {row.prediction.pair_id: row for row in table.rows} if isinstance(table, SubmissionTable) else {}
-    differ = [
-        row.prediction.pair_id
-        for row in contents.rows
-        if not _is_preserved(row, found.get(row.prediction.pair_id), contents.track)
-    ]
-    if not differ:
-        return []
-    message = f"{len(differ):,} rows would change when read back: {list_names(differ)}"
-    return [Problem("round_trip", "error", tuple(differ), message)]
-
-
-def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
-    if back is None:
-        return False
-    if track != "A":
-        return (row.prediction, row.events) == (back.prediction, back.events)
-    ours, theirs = row.prediction, back.prediction
-    numbers = (ours.prediction_up, ours.prediction_down) == (theirs.prediction_up, theirs.prediction_down)
-    counts = ((ours.tokens or 0), (ours.prompt_tokens or 0)) == ((theirs.tokens or 0), (theirs.prompt_tokens or 0))
-    our_texts = {f"seed {seed}": text for seed in SEEDS if (text := _seed_text(row, seed)).strip() not in ("", NO_TRACE)}
-    return numbers and counts and our_texts == {event.stage: event.content for event in back.events}
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
