@@ -1,4 +1,4 @@
-"""An undirected network of genes over a dataset's symbols, as a sparse matrix, with the length of paths between genes."""
+"""An undirected network of genes over a dataset's symbols, as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from core.stats.arrays import Bools, Codes
 from core.transfer.labelled_rows import Rows
-
-SAME, FAR, NO_PATH = 0, 3, -1  # values of `count_hops`: the same gene; three edges or more; no path, or a symbol without an edge
-HOPS = {SAME: "the same gene", 1: "1 hop", 2: "2 hops", FAR: "3 hops or more", NO_PATH: "no path"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,19 +37,6 @@ class GeneGraph:
     def are_joined(self, rows: Rows) -> Bools:
         """Return flags of the rows with an edge between their two symbols, of shape (n_rows,)."""
         return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
-
-    def count_hops(self, rows: Rows) -> Codes:
-        """Return the number of edges on the shortest path between each row's symbols: a key of HOPS, of shape (n_rows,)."""
-        starts, position = np.unique(self.node[rows.pert], return_inverse=True)
-        gene, covered = self.node[rows.gene], self.covered
-        component = connected_components(self.edges, directed=False)[1]
-        joined = covered[rows.pert] & covered[rows.gene] & (component[self.node[rows.pert]] == component[gene])
-        found: Codes = np.where(joined, FAR, NO_PATH)
-        one_edge = self.edges[starts]
-        for hops, walks in ((2, one_edge @ self.edges), (1, one_edge)):  # a shorter path overwrites a longer one
-            found[joined & (walks.toarray()[position, gene] > 0)] = hops
-        found[joined & (self.node[rows.pert] == gene)] = SAME
-        return found
 
     def between_symbols(self) -> Any:
         """Return a sparse matrix of shape (n_symbols, n_symbols): 1 if two different symbols are joined."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.base.result import Result
 from core.features.perturbqa.baselines.published_scores import load_published_scores
 from core.features.perturbqa.baselines.split import SplitBaselines
-from core.features.perturbqa.baselines.table import HopScore, Reach, Share
+from core.features.perturbqa.baselines.table import Reach, Share
 from core.label_marks import LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore, OnCovered
 from core.stats.delong import Estimate
@@ -32,11 +32,10 @@ def examples() -> Sequence[Result]:
         "hepg2",
         1060,
         baselines,
-        (HopScore("text kNN", "1 step", 30, _score(0.7, 0.71), None),),
         (Reach("network", Share(5, 6), Share(2, 10), Share(10, 60)),),
         ("a pack",),
         load_published_scores().of("k562"),
         LabelMarks(confounded=2),
     )
-    none_covered = SplitBaselines("toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), (), ())
+    none_covered = SplitBaselines("toy", "train", "toy", 60, (Baseline("constant", none, none),), (), (), ())
     return full, none_covered

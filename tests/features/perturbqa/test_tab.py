@@ -40,11 +40,10 @@ def test_the_tables_show_what_the_command_prints(visit: Visit, cell_lines: Works
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
     assert not app.exception
     printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
-    shown, hops, published = (table_with(app, column) for column in ("how to read it", "distance", "difference"))
+    shown, published = (table_with(app, column) for column in ("how to read it", "difference"))
     assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
     for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):
         assert each["de"] is None or text.startswith(f"{each['de']['macro']:.3f} [")
-    assert hops["rows"].tolist() == [str(each["rows"]) for each in printed["hops"]]
     assert published["method"].tolist() == [each["method"] for each in printed["published"]]
     assert "5 of 6 perturbations, 2 of 10 genes, 10 of 60 rows" in text_of(app)
     assert "not computed: networks are trained only on request" in shown["how to read it"].iloc[-1]

@@ -15,7 +15,7 @@ from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.features.perturbqa.baselines.base import knowledge_baselines
 from core.features.perturbqa.baselines.material import make_material, read_gene_knowledge
 from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
-from core.features.perturbqa.baselines.table import BaselineTable, HopScore, Reach, score_baselines
+from core.features.perturbqa.baselines.table import BaselineTable, Reach, score_baselines
 from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text
@@ -31,9 +31,9 @@ QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 class SplitBaselines:
     """All baselines of a split, those without biology first.
 
-    training: the name of the training rows' dataset. rows: of the split. hops: scores by distance in the network; coverage: by
-    kinds of knowledge; none of both for the training split, whose rows would be predicted from their own labels. sources: of the
-    knowledge. published: published scores on the cell line. marks: of the labels.
+    training: the name of the training rows' dataset. rows: of the split. coverage: by kinds of knowledge; none for the training
+    split, whose rows would be predicted from their own labels. sources: of the knowledge. published: published scores on the
+    cell line. marks: of the labels.
     """
 
     dataset: str
@@ -41,7 +41,6 @@ class SplitBaselines:
     training: str
     rows: int
     baselines: tuple[Baseline, ...]
-    hops: tuple[HopScore, ...]
     coverage: tuple[Reach, ...]
     sources: tuple[str, ...]
     published: tuple[PublishedScore, ...]
@@ -88,11 +87,9 @@ class SplitBaselines:
         return tuple(filter(None, (self.marks.sentence, known if covered else none, common)))
 
     def tables(self) -> tuple[Table, ...]:
-        """Return a line for each baseline, for each at each distance in the network, and for each published method."""
-        hops = tuple({"baseline": each.baseline, "distance": each.hops, "rows": each.rows, **_scores(each)} for each in self.hops)
+        """Return a line for each baseline, and for each published method."""
         tables = (
             Table("Baselines", tuple(map(_line, self.baselines))),
-            Table("By distance between perturbation and gene in the network", hops),
             Table("Published, macro AUROC by gene", tuple(map(_published_line, self.published))),
         )
         return tuple(table for table in tables if table.rows)
@@ -117,7 +114,7 @@ class SplitBaselines:
         return Figure("core.plots.scores:figure", values, self.sentence) if lines else None
 
 
-def _scores(each: Baseline | HopScore) -> dict[str, Any]:
+def _scores(each: Baseline) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for name, key in QUESTIONS.items():
         score: BaselineScore | None = getattr(each, key)
@@ -168,7 +165,7 @@ def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[fl
     """Return the baselines of the labelled rows of a split. Raise InputError if it has none."""
     frame = inputs.frame
     baselines = dataset_baselines(frame, split, inputs.expression)
-    table = BaselineTable((), (), ())
+    table = BaselineTable((), ())
     sources: tuple[str, ...] = ()
     if split != TRAIN:
         index = RowIndex.of_frame(frame)
@@ -181,7 +178,6 @@ def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[fl
         inputs.training,
         int(((frame["split"] == split) & frame["label"].notna()).sum()),
         (*baselines, *table.baselines),
-        table.hops,
         table.coverage,
         sources,
         load_published_scores().of(inputs.dataset),

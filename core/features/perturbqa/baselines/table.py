@@ -1,4 +1,4 @@
-"""Score all baselines of a split: over all rows, over the rows that each covers, and by distance in the network."""
+"""Score all baselines of a split: over all rows, and over the rows that each covers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,14 @@ import numpy as np
 from core.errors import MissingPackage
 from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction, knowledge_baselines
 from core.features.perturbqa.baselines.material import Material
-from core.scoring.baselines import Baseline, BaselineScore, OnCovered, score_baseline
-from core.stats.arrays import Bools, Floats
+from core.scoring.baselines import Baseline, OnCovered, score_baseline
+from core.stats.arrays import Floats
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
-from core.transfer.gene_graph import HOPS
 from core.transfer.knn import Priors
 
 Progress = Callable[[float], object]  # called with the share that is done
-
-
-@dataclass(frozen=True, slots=True)
-class HopScore:
-    """The score of a baseline on rows whose symbols are this many steps apart in the network."""
-
-    baseline: str
-    hops: str
-    rows: int
-    de: BaselineScore | None
-    dir: BaselineScore | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +46,9 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class BaselineTable:
-    """The baselines that read knowledge, on a split. hops: by distance, the nearest first; coverage: by kinds of knowledge."""
+    """The baselines that read knowledge, on a split. coverage: by kinds of knowledge."""
 
     baselines: tuple[Baseline, ...]
-    hops: tuple[HopScore, ...]
     coverage: tuple[Reach, ...]
 
 
@@ -69,9 +56,7 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
     """Return every baseline's score. A baseline with missing inputs names them, and the others are still computed."""
     known = knowledge_baselines().values()
     rates = material.base_rates()
-    by_hops = _rows_by_hops(material)
     baselines: list[Baseline] = []
-    hops: list[HopScore] = []
     for i, each in enumerate(known):
         predicted, lacks = _predict(each, material)
         if predicted is None:
@@ -86,11 +71,8 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
                 material.rows.gene,
             )
             baselines.append(_baseline(each.name, predicted, rows))
-            hops += [
-                HopScore(each.name, name, int(some.sum()), *score_baseline(rows.take(some))) for name, some in by_hops.items()
-            ]
         progress((i + 1) / len(known))
-    return BaselineTable(tuple(baselines), tuple(hops), _reach(material))
+    return BaselineTable(tuple(baselines), _reach(material))
 
 
 def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str | None]:
@@ -120,14 +102,6 @@ def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
         part = ScoredRows(rows.outcome, own, rows.pert, rows.gene).take(covered)
         on_covered = OnCovered(int(covered.sum()), len(covered), *score_baseline(part))
     return Baseline(name, *score_baseline(rows), predicted.note or None, on_covered)
-
-
-def _rows_by_hops(material: Material) -> dict[str, Bools]:
-    """Return the rows at each distance, by its name; empty without a network."""
-    if material.genes.graph is None:
-        return {}
-    hops = material.genes.graph.count_hops(material.rows)
-    return {name: found for key, name in HOPS.items() if (found := hops == key).any()}
 
 
 def _reach(material: Material) -> tuple[Reach, ...]:
