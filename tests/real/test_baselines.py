@@ -11,9 +11,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.evidence.packs import Packs, Source
-from core.features.perturbqa.baselines.base import knowledge_baselines
 from core.features.perturbqa.baselines.material import GeneKnowledge, Material, make_graphs, make_material
-from core.features.perturbqa.baselines.table import BaselineTable, score_baselines
+from core.features.perturbqa.baselines.table import BASELINES, BaselineTable, score_baselines
 from core.scoring.baselines import BaselineScore, dataset_baselines
 from core.transfer.row_index import RowIndex
 
@@ -71,7 +70,7 @@ def test_scores_are_those_of_a_loop_with_scikit_learn(frame: pd.DataFrame, mater
     directed = test["label"].isin(["up", "down"]).to_numpy()
     rate_de = (train["label"] != "none").mean()
     rate_up = (train["label"] == "up").sum() / train["label"].isin(["up", "down"]).sum()
-    predicted = knowledge_baselines()[VOTE].make(material)
+    predicted = BASELINES[VOTE].make(material)
     [scored] = [each for each in table.baselines if each.name == VOTE]
     de = np.where(np.isnan(predicted.de), rate_de, predicted.de).round(14)
     assert_same(scored.de, test, de, (test["label"] != "none").to_numpy())

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.features.perturbqa.baselines.base import knowledge_baselines
 from core.features.perturbqa.baselines.material import predictable_splits
 from core.features.perturbqa.baselines.split import SplitBaselines
+from core.features.perturbqa.baselines.table import BASELINES
 from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
@@ -78,4 +78,4 @@ def _draw(request: BaselineRequest) -> None:
 def _show(found: SplitBaselines) -> None:
     show_result(found, found.dataset, "split-baselines")
     with st.expander("Descriptions"):
-        st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
+        st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in BASELINES.items()))

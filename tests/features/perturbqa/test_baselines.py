@@ -13,10 +13,10 @@ from sklearn.metrics import roc_auc_score
 from core.errors import InputError
 from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
-from core.features.perturbqa.baselines.base import Prediction, knowledge_baselines
+from core.features.perturbqa.baselines.base import Prediction
 from core.features.perturbqa.baselines.material import Material, benchmark_of_lines, make_material
 from core.features.perturbqa.baselines.published_scores import load_published_scores
-from core.features.perturbqa.baselines.table import Share, score_baselines
+from core.features.perturbqa.baselines.table import BASELINES, Share, score_baselines
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases
@@ -28,7 +28,7 @@ FREE = ("retrieval vote", "retrieval vote, own gene", "physical edge", "text kNN
 
 
 def predict(name: str, material: Material = MATERIAL) -> Prediction:
-    return knowledge_baselines()[name].make(material)
+    return BASELINES[name].make(material)
 
 
 def macro(frame: pd.DataFrame, score: np.ndarray, is_positive: Callable[[pd.Series], pd.Series]) -> tuple[float, int]:
@@ -160,5 +160,5 @@ def test_published_scores_name_baselines_that_exist() -> None:
     assert list(published.lines) == ["k562", "rpe1", "hepg2", "jurkat", "k562_set"]
     of_k562 = {each.method: each for each in published.of("K562")}
     assert (of_k562["SUMMER"].de, of_k562["retrieval without LLM"].dir, of_k562["GAT"].dir) == (0.62, 0.69, None)
-    assert {each.beside for each in of_k562.values()} - {None} <= set(knowledge_baselines())
+    assert {each.beside for each in of_k562.values()} - {None} <= set(BASELINES)
     assert published.of("bmdm") == ()

@@ -1,6 +1,6 @@
 """Baselines that use knowledge about genes, one file each: training rows and knowledge in, scores of the rows of a split out.
 
-base                the interface of a baseline, and the list of the baselines in this package
+base                the interface of a baseline
 material            the inputs of a baseline: training rows, rows to predict, a network of genes, gene spaces
 split               all baselines of one split, as a result
 table               scores of all baselines of a split, also by distance in the network

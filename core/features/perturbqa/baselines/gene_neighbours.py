@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material
+from core.features.perturbqa.baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material, require
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 
@@ -27,21 +27,8 @@ def predict_by_space(material: Material, space: Space) -> Prediction:
     return Prediction(found.de, found.up, f"{space.columns.shape[1]} columns, power {WEIGHTING.power:g}, all neighbours")
 
 
-def _by_text(material: Material) -> Prediction:
-    space = material.genes.text
-    assert space is not None
-    return predict_by_space(material, space)
-
-
-def _by_network(material: Material) -> Prediction:
-    space = material.genes.network
-    assert space is not None
-    return predict_by_space(material, space)
-
-
 def _by_edge(material: Material) -> Prediction:
-    graph = material.genes.graph
-    assert graph is not None
+    graph = require(material.genes.graph, NO_NETWORK)
     joined = graph.are_joined(material.rows)
     known = graph.covered[material.rows.pert] & graph.covered[material.rows.gene]
     return Prediction(np.where(known, joined.astype(np.float64), np.nan), None, f"{joined.mean():.1%} of rows are joined")
@@ -50,22 +37,16 @@ def _by_edge(material: Material) -> Prediction:
 TEXT = KnowledgeBaseline(
     name="text kNN",
     about="kNN: training rows weighted by the similarity of perturbation and gene in words of gene descriptions (TF-IDF)",
-    place=30,
-    find_lacking=lambda material: "" if material.genes.text is not None else NO_DESCRIPTIONS,
-    make=_by_text,
+    make=lambda material: predict_by_space(material, require(material.genes.text, NO_DESCRIPTIONS)),
 )
 
 NETWORK = KnowledgeBaseline(
     name="network kNN",
     about="kNN: training rows weighted by the similarity of perturbation and gene in network neighbourhoods",
-    place=40,
-    find_lacking=lambda material: "" if material.genes.network is not None else NO_NETWORK,
-    make=_by_network,
+    make=lambda material: predict_by_space(material, require(material.genes.network, NO_NETWORK)),
 )
 EDGE = KnowledgeBaseline(
     name="physical edge",
     about="1 if an edge of the network joins perturbation and gene, otherwise 0; no direction",
-    place=20,
-    find_lacking=lambda material: "" if material.genes.graph is not None else NO_NETWORK,
     make=_by_edge,
 )

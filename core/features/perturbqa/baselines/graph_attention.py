@@ -25,7 +25,7 @@ from core.features.perturbqa.baselines.attention_settings import (
     AttentionGrid,
 )
 from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_NETWORK, Material
+from core.features.perturbqa.baselines.material import NO_NETWORK, Material, require
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows
@@ -156,17 +156,11 @@ def _validate(torch: Any, network: Any, data: _Data) -> float:
 
 
 def _make(material: Material) -> Prediction:
-    graph, grid = material.genes.graph, material.attention
-    assert graph is not None
-    assert grid is not None
+    grid, graph = require(material.attention, NOT_ASKED), require(material.genes.graph, NO_NETWORK)
     torch = require_package("torch", f"a {NAME}")
-    tried = []
-    best: Trained | None = None
-    for found in train_networks(material, graph, grid):
-        tried.append(f"{found.layers}x{found.width} {found.score:.3f}")
-        if best is None or found.score > best.score:
-            best = found
-    assert best is not None
+    trained = list(train_networks(material, graph, grid))
+    best = max(trained, key=lambda each: each.score)
+    tried = [f"{each.layers}x{each.width} {each.score:.3f}" for each in trained]
     edges = torch.as_tensor(edges_of(graph), device=_device(torch))
     de, up = (
         np.where(_is_known(material, graph), column, np.nan) for column in _predict(torch, best.network, edges, material.rows)
@@ -183,17 +177,9 @@ def _is_known(material: Material, graph: GeneGraph) -> Bools:
     return np.asarray(known[0] & known[1])
 
 
-def _find_lacking(material: Material) -> str:
-    if material.attention is None:
-        return NOT_ASKED
-    return NO_NETWORK if material.genes.graph is None else ""
-
-
 BASELINE = KnowledgeBaseline(
     name=NAME,
     about="a graph attention network over the network of genes, trained on the training rows (torch)",
-    place=50,
-    find_lacking=_find_lacking,
     make=_make,
 )
 

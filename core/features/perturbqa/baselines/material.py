@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from core import embeddings
-from core.errors import InputError
+from core.errors import DeskError, InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
@@ -25,6 +26,18 @@ from core.types import TRAIN
 
 NO_DESCRIPTIONS = "a knowledge pack of descriptions: import gene_desc.json"
 NO_NETWORK = "a knowledge pack of a network: import string_edges.json"
+T = TypeVar("T")
+
+
+class MissingInput(DeskError):
+    """A baseline cannot be computed; the message names what it lacks."""
+
+
+def require(given: T | None, name: str) -> T:
+    """Return an input of a baseline. Raise MissingInput, with its name, if there is none."""
+    if given is None:
+        raise MissingInput(name)
+    return given
 
 
 @dataclass(frozen=True, slots=True, eq=False)

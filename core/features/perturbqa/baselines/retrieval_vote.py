@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from core.evidence.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_NETWORK, Material
+from core.features.perturbqa.baselines.material import NO_NETWORK, Material, require
 from core.stats.arrays import Codes, Floats
 from core.transfer.label_sums import distinct_codes
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
@@ -115,8 +115,7 @@ GENE_BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both":
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
     """Return the expected labels of a retrieval with these budgets; retrieved rows have equal weights."""
-    graph = material.genes.close
-    assert graph is not None
+    graph = require(material.genes.close, NO_NETWORK)
     known = Knowledge(graph.rows(material.known.rows), material.known.flags)
     sums = tier_label_sums(graph.rows(material.rows), known, graph.edges)
     de, up = (expected_share(sums, *flags, budgets) for flags in ((LABELLED, EFFECT), (DIRECTED, UP)))
@@ -126,22 +125,13 @@ def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:
     )
 
 
-def find_lacking(material: Material) -> str:
-    """Describe the missing inputs of a vote; "" for none."""
-    return NO_NETWORK if material.genes.close is None else ""
-
-
 ALL_BUDGETS = KnowledgeBaseline(
     name="retrieval vote",
     about="the labels of the training rows that SUMMER would retrieve, up to five each for perturbation, gene and both",
-    place=10,
-    find_lacking=find_lacking,
     make=lambda material: vote(material, BUDGETS),
 )
 OWN_GENE = KnowledgeBaseline(
     name="retrieval vote, own gene",
     about="the same with at most five rows of the gene, close perturbations first",
-    place=11,
-    find_lacking=find_lacking,
     make=lambda material: vote(material, GENE_BUDGETS),
 )

@@ -12,10 +12,9 @@ import pandas as pd
 from core.base.result import Figure, Table, hidden
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.features.perturbqa.baselines.base import knowledge_baselines
 from core.features.perturbqa.baselines.material import make_material, read_gene_knowledge
 from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
-from core.features.perturbqa.baselines.table import BaselineTable, Reach, score_baselines
+from core.features.perturbqa.baselines.table import BASELINES, BaselineTable, Reach, score_baselines
 from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.sentences import TWO_WAY, interval_text
@@ -96,14 +95,14 @@ class SplitBaselines:
 
     def figure(self) -> Figure | None:
         """Return the scores by gene, beside published ones of similar methods."""
-        reading, lines = knowledge_baselines(), []
+        lines = []
         for name, question in QUESTIONS.items():
             published = {each.beside: getattr(each, question) for each in self.published if getattr(each, question) is not None}
             for each in self.baselines:
                 score: BaselineScore | None = getattr(each, question)
                 if score is not None and score.genes:
                     about = f"{each.note or ''} {score.genes:,} genes with both classes".strip()
-                    shown = {**score.macro.shown.columns, "chosen": each.name in reading}
+                    shown = {**score.macro.shown.columns, "chosen": each.name in BASELINES}
                     lines.append({"question": name, "name": each.name, "kind": "here", "about": about, **shown})
                     if each.name in published:
                         shown = {"estimate": published[each.name], "chosen": False}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.errors import MissingPackage
-from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction, knowledge_baselines
-from core.features.perturbqa.baselines.material import Material
+from core.features.perturbqa.baselines import gene_neighbours, graph_attention, retrieval_vote
+from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
+from core.features.perturbqa.baselines.material import Material, MissingInput
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
 from core.stats.arrays import Floats
 from core.stats.scored_rows import ScoredRows
@@ -18,6 +19,14 @@ from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
 from core.transfer.knn import Priors
 
 Progress = Callable[[float], object]  # called with the share that is done
+BASELINES: Mapping[str, KnowledgeBaseline] = {
+    each.name: each
+    for each in (
+        *(retrieval_vote.ALL_BUDGETS, retrieval_vote.OWN_GENE),
+        *(gene_neighbours.EDGE, gene_neighbours.TEXT, gene_neighbours.NETWORK),
+        graph_attention.BASELINE,
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +63,9 @@ class BaselineTable:
 
 def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
     """Return every baseline's score. A baseline with missing inputs names them, and the others are still computed."""
-    known = knowledge_baselines().values()
     rates = material.base_rates()
     baselines: list[Baseline] = []
-    for i, each in enumerate(known):
+    for i, each in enumerate(BASELINES.values()):
         predicted, lacks = _predict(each, material)
         if predicted is None:
             baselines.append(Baseline(each.name, None, None, lacks=lacks))
@@ -71,17 +79,15 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
                 material.rows.gene,
             )
             baselines.append(_baseline(each.name, predicted, rows))
-        progress((i + 1) / len(known))
+        progress((i + 1) / len(BASELINES))
     return BaselineTable(tuple(baselines), _reach(material))
 
 
 def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str | None]:
     """Return a baseline's prediction, or a description of its missing inputs."""
-    if lacks := baseline.find_lacking(material):
-        return None, lacks
     try:
         return baseline.make(material), None
-    except MissingPackage as error:
+    except (MissingInput, MissingPackage) as error:
         return None, str(error)
 
 
