@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -13,13 +11,13 @@ from core.actions import ask as asking
 from core.actions import launch, run_control
 from core.actions.ask import SCRIPTED, Answer, Question
 from core.cli.base import Json, say, show
+from core.cli.progress import working
 from core.cli.settings import takes
 from core.fields.record import make
 from core.methods.base import method_named
 from core.texts import number_text, printable
 
 app = typer.Typer()
-_TITLES = {"de": "does it change", "dir": "up or down"}
 
 
 @app.command()
@@ -32,31 +30,20 @@ def ask(
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask about one pair and print the argument as it is written.
+    """Ask about one pair and print the argument; the page Ask shows it as it is written.
 
     It is saved as a run of one row, and resumes after an interruption.
     """
     options = launch.read_options(method_named(chosen["method"]), values or ())
     question = make(Question, chosen, pert=pert, gene=gene, options=options)
-
-    printer = _ArgumentPrinter()
-
-    def work_aloud(workspace: Any, run: str) -> None:
-        end = asking.listen(asking.watch(workspace, run), printer.print_event)
-        try:
-            run_control.work_on(workspace, run)
-        finally:
-            end()
-
-    asked = asking.ask(context.obj, question, begin=run_control.work_on if as_json else work_aloud)
+    with working(f"asking about {pert} and {gene}"):
+        asked = asking.ask(context.obj, question, begin=run_control.work_on)
     if not asked.is_new:
         say(f"run {asked.run.name} ({asked.run.id}) asked this before; --again asks again")
     if asked.run.status == "interrupted":
         raise KeyboardInterrupt  # its worker took the signal for itself
     answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
-    if not printer.has_ended and not as_json:  # answered before, or before anybody could listen
-        print("\n\n".join(f"{event['role']}, {event['kind']}:\n{_safe(event['content'])}" for event in answer.events))
-    show(_shape(answer), as_json, _sentence(answer))
+    show(_shape(answer), as_json, "\n\n".join([*_argument(answer), _sentence(answer)]))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:
@@ -78,71 +65,22 @@ def _shape(answer: Answer) -> dict[str, Any]:
     }
 
 
+def _argument(answer: Answer) -> Iterator[str]:
+    """Yield which tools answered, and each text of the argument below who wrote it."""
+    if answer.dossier:
+        tools = (f"{item['tool'].replace('_', ' ')}, {item['key']}: {item['status']}" for item in answer.dossier)
+        yield "\n".join(map(printable, tools))
+    for event in answer.events:
+        yield f"{printable(event['role'])}, {event['kind']}:\n{_safe(event['content'])}"
+
+
 def _sentence(answer: Answer) -> str:
     p_de, p_up = (number_text(answer.numbers[name], ".2f") for name in ("p_de", "p_up_given_de"))
     simulated = ", simulated: no model argued" if answer.run.model == SCRIPTED else ""
     pair = printable(f"{answer.numbers['pert']} → {answer.numbers['gene']}")
-    return f"\n{pair}: P(DE) {p_de}, P(up | DE) {p_up} (run {answer.run.name}{simulated})"
+    return f"{pair}: P(DE) {p_de}, P(up | DE) {p_up} (run {answer.run.name}{simulated})"
 
 
 def _safe(text: str) -> str:
     """Return text of a model, line by line, without terminal control characters."""
     return "\n".join(printable(line) for line in text.split("\n"))
-
-
-@dataclass
-class _ArgumentPrinter:
-    """Prints what happens to a row as it happens. Of several answers that are written at a time the first one is printed word by
-    word, and each of the others when those before it are over."""
-
-    titles: dict[int, str] = field(default_factory=dict)
-    waiting: dict[int, list[str]] = field(
-        default_factory=dict
-    )  # call → what is not printed yet, in the order in which they began
-    attempts: dict[int, int] = field(default_factory=dict)
-    over: set[int] = field(default_factory=set)
-    printed: int | None = None
-    has_ended: bool = False
-
-    def print_event(self, event: Mapping[str, Any]) -> None:
-        """Print new text."""
-        match event:
-            case {"kind": kind, "call": call} if kind != "asked" and call not in self.waiting:
-                return  # a full disk lost that it was asked
-            case {"kind": "tool", "item": item}:
-                print(f"{printable(item['tool'].replace('_', ' '))}, {printable(item['key'])}: {item['status']}", flush=True)
-            case {"kind": "asked", "call": call, "stage": stage, "role": role}:
-                self.titles[call] = f"{role} ({_TITLES.get(stage, stage)})"
-                self.waiting[call] = []
-            case {"kind": "words", "call": call, "content": words, "attempt": attempt}:
-                if attempt > self.attempts.setdefault(call, attempt):
-                    self.waiting[call].append("\n[the server broke off; asking again]\n")
-                self.attempts[call] = attempt
-                if event.get("is_anew"):
-                    self.waiting[call] = ["\n[the text so far was thinking]\n"] if self.printed == call else []
-                self.waiting[call].append(words)
-            case {"kind": "answered", "call": call, "content": content}:
-                self.over.add(call)
-                if call not in self.attempts:  # no words came: it is the cache's, or the server gives no stream
-                    self.waiting[call] = [content]
-            case {"kind": "ended"}:
-                self.has_ended = True
-            case {"kind": "failed", "call": call, "why": why}:
-                self.over.add(call)
-                self.waiting[call].append(f"\n[no answer: {why}]")
-        self._print_on()
-
-    def _print_on(self) -> None:
-        while self.waiting:
-            call = next(iter(self.waiting))
-            words, self.waiting[call] = "".join(self.waiting[call]), []
-            if words and self.printed != call:
-                print(f"\n{printable(self.titles[call])}:")
-                self.printed = call
-            sys.stdout.write(_safe(words))
-            if call in self.over:
-                del self.waiting[call]
-                sys.stdout.write("\n")
-                continue
-            sys.stdout.flush()
-            return

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from core.cli.ask import _ArgumentPrinter
 from core.llm.streaming import Words
 from core.methods.row_feed import Event, RowFeed
 from core.types import Pair
@@ -31,14 +28,10 @@ def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
     assert not feed.is_watched
 
 
-def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_for_who_comes_later(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_for_who_comes_later() -> None:
     feed = RowFeed(Pair("Pa_Ga", "Pa", "Ga", None, "test"))
-    printer, early, late = _ArgumentPrinter(), LiveRow(), LiveRow()
-    sinks = [lambda event: early.take([event]), printer.print_event]
-    for sink in sinks:
-        feed.attach(sink)
+    early, late = LiveRow(), LiveRow()
+    feed.attach(lambda event: early.take([event]))
     on_words = feed.begin_call(0, "de", "JUDGE", 0)
     assert on_words is not None
     on_words(Words("Is it A?", "", 1))
@@ -47,4 +40,3 @@ def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_
     on_words(Words(".", "", 1))
     for row in (early, late):
         assert (row.speeches[0].content, row.speeches[0].reasoning) == ("It is B.", "Is it A?")
-    assert "Is it A?\n[the text so far was thinking]\nIt is B." in capsys.readouterr().out
