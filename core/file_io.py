@@ -17,8 +17,6 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO, TypeVar
 from uuid import uuid4
 
-import psutil
-
 from core.errors import InputError, StateError, UnknownFormat, UnsafeFile
 from core.system_errors import explain
 
@@ -26,8 +24,8 @@ T = TypeVar("T")
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
-_PART = re.compile(r"\..+\.([0-9]{1,10})\.part")
-_TEMPORARY = re.compile(r"perturbdesk-[a-z-]+-[0-9a-f]{32}")
+_PART = re.compile(r"\..+\.[0-9]{1,10}\.part")
+_TEMPORARY = re.compile(r"perturbdesk-[a-z-]+-[0-9a-f]{12}")
 
 
 IN_MEMORY_BYTES = 16 << 20
@@ -176,19 +174,19 @@ def remove_folder(path: Path) -> None:
     """Remove a folder, which is there as a whole or not at all, also if the process is killed meanwhile. Raise OSError."""
     _remove_parts_once(path.parent)
     part = path.rename(_part(path))
-    shutil.rmtree(part)
+    shutil.rmtree(part, ignore_errors=True)  # what is left goes with the parts of killed processes
 
 
 @contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
+def temporary_folder(purpose: str, above: Path | None = None) -> Iterator[Path]:
     """Give a folder that nobody else may open, and remove it when the block ends. What processes that were killed left of such
     folders is removed before. Raise OSError.
 
-    As long as it is used it is locked. purpose: a word of its name.
+    As long as it is used it is locked. purpose: a word of its name. above: by default the system's folder for such.
     """
-    above = Path(gettempdir())
+    above = above or Path(gettempdir())
     _remove_folders_once(above)
-    folder = above / f"perturbdesk-{purpose}-{uuid4().hex}"
+    folder = above / f"perturbdesk-{purpose}-{uuid4().hex[:12]}"
     descriptor = _create_locked(folder, is_folder=True, mode=0o700)
     try:
         yield folder
@@ -229,39 +227,16 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def remove_parts(folder: Path) -> list[Path]:
     """Remove what processes that were killed had begun to write in a folder, and return it; what a living process writes
-    stays. Its name holds the number of its process, and that process holds a lock on it."""
-    removed = []
+    stays, since that process holds a lock on it."""
     with suppress(OSError):
-        for entry in os.scandir(folder):
-            found = _PART.fullmatch(entry.name)
-            if found is not None and not _may_write(int(found[1]), entry) and _remove_unlocked(Path(entry.path)):
-                removed.append(Path(entry.path))
-    return removed
+        parts = [Path(entry.path) for entry in os.scandir(folder) if _PART.fullmatch(entry.name)]
+        return [part for part in parts if _remove_unlocked(part)]
+    return []
 
 
 @lru_cache(maxsize=1_000)
 def _remove_parts_once(folder: Path) -> None:
     remove_parts(folder)
-
-
-def _may_write(process: int, part: os.DirEntry[str]) -> bool:
-    """Return whether a process lives that may write a part: one that began later was given the id of the one that wrote it."""
-    if not _is_alive(process):
-        return False
-    try:
-        return psutil.Process(process).create_time() <= part.stat(follow_symlinks=False).st_mtime
-    except (psutil.Error, OSError):
-        return True
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it is somebody else's
-        pass
-    return True
 
 
 def _remove_unlocked(part: Path) -> bool:

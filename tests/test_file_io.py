@@ -22,7 +22,7 @@ WRITERS = {
     "a folder": "with file_io.part_of(path, is_folder=True) as part: (part / 'a').write_bytes(b'x'); wait()",
     "an open file": "with file_io.replacing(path) as out: out.write(b'x' * 100_000); wait()",
     "an open file before its first byte": "with file_io.replacing(path): wait()",
-    "a folder that was to go": "path.mkdir(); file_io.shutil.rmtree = lambda *_: wait(); file_io.remove_folder(path)",
+    "a folder that was to go": "path.mkdir(); file_io.shutil.rmtree = lambda *_, **__: wait(); file_io.remove_folder(path)",
     "a file before its name": "file_io.Path.replace = lambda *_: wait(); file_io.replace_file(path, b'x')",
 }
 PROGRAM = """
@@ -58,7 +58,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp
     process = begin(what, tmp_path / "out.zip")
     part = f".out.zip.{process.pid}.part"
     try:
-        assert remove_parts(tmp_path) == []  # its process lives
+        if what != "a folder that was to go":  # which anybody may remove
+            assert remove_parts(tmp_path) == []  # its process lives
         assert names(tmp_path) == [part]
     finally:
         kill(process)
@@ -68,8 +69,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_backup(what: str, tmp
     assert names(tmp_path) == ["another"]
 
 
-def test_a_lock_keeps_a_part_whose_process_cannot_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_io, "_is_alive", lambda _: False)  # as of a process in another container
+def test_a_lock_keeps_a_part(tmp_path: Path) -> None:
     with part_of(tmp_path / "a") as part:
         part.write_bytes(b"x")
         assert remove_parts(tmp_path) == []
@@ -78,7 +78,7 @@ def test_a_lock_keeps_a_part_whose_process_cannot_be_seen(tmp_path: Path, monkey
 
 
 def test_files_of_others_stay(tmp_path: Path) -> None:
-    kept = ["a.part", ".a.part", "..99999999.part", f".mine.{os.getpid()}.part", ".a.x.part", "download.zip.part"]
+    kept = ["a.part", ".a.part", "..99999999.part", ".a.x.part", "download.zip.part"]
     for name in kept:
         (tmp_path / name).write_bytes(b"")
     (tmp_path / ".linked.999999999.part").symlink_to(tmp_path / "a.part")
@@ -99,7 +99,7 @@ def test_a_folder_is_gone_before_anything_in_it_is(tmp_path: Path, monkeypatch: 
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "a").write_bytes(b"x")
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(file_io.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(file_io.shutil, "rmtree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         remove_folder(tmp_path / "models")
     assert not (tmp_path / "models").exists()
 

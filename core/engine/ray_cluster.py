@@ -10,21 +10,18 @@ import importlib.util
 import logging
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from core.config import REPOSITORY
 from core.engine.spec import ExecutionSettings
 from core.environment import without_secrets
 from core.errors import DeskError, InputError, MissingPackage, StateError, Unreachable
+from core.file_io import temporary_folder
 from core.log import LOGGER
 from core.methods.base import GathersDossier, Method, RowMethod
 from core.packages import require_package
@@ -34,8 +31,6 @@ REQUIREMENTS = "requirements-cluster.txt"
 CONNECT_S = 5.0
 OWN_STORE_BYTES = 200_000_000  # of shared memory, for the data that all rows need
 _PURPOSE = "the backend ray"
-_PREFIX = "perturbdesk-ray-"  # of folders in /tmp: a socket's path has at most 107 bytes
-_LOCK = "driver.lock"  # held as long as the driver of such a folder lives
 # A cluster of our own listens on the loopback interface only and requires a token, which Ray reads once in a process.
 _OWN = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
@@ -78,15 +73,6 @@ def _log_lines(data: Mapping[str, Any], *_: object, **__: object) -> None:
         LOGGER.info("ray: %s", shorten(line, 300))
 
 
-def remove_left_folders(temporary: Path = Path("/tmp")) -> None:
-    """Remove the folders of clusters whose driver was killed, with Ray's logs and sockets."""
-    for lock in temporary.glob(f"{_PREFIX}*/{_LOCK}"):
-        with contextlib.suppress(OSError, Timeout):
-            if lock.stat().st_uid == os.getuid() and not lock.parent.is_symlink():
-                with FileLock(lock, timeout=0):
-                    shutil.rmtree(lock.parent)
-
-
 class Cluster:
     """The connection to a cluster, one in a process: at HOST:PORT, "auto" for that of this machine, or "" to start one.
 
@@ -115,11 +101,9 @@ class Cluster:
         from ray._private import ray_constants
 
         ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
-        remove_left_folders()
-        folder = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")  # readable by this user only
-        self._own.enter_context(FileLock(Path(folder, _LOCK)))
-        self._own.callback(shutil.rmtree, folder, ignore_errors=True)
-        how = {"include_dashboard": False, "object_store_memory": OWN_STORE_BYTES, "_temp_dir": folder}
+        # For Ray's logs and sockets; a socket's path has at most 107 bytes.
+        folder = self._own.enter_context(temporary_folder("ray", Path("/tmp")))
+        how = {"include_dashboard": False, "object_store_memory": OWN_STORE_BYTES, "_temp_dir": str(folder)}
         self._init(address="local", _node_ip_address="127.0.0.1", **how)
 
     def _join(self, address: str) -> None:

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
-from core.engine import ray_cluster
-from core.engine.ray_cluster import Cluster, check_cluster, remove_left_folders
+from core.engine.ray_cluster import Cluster, check_cluster
 from core.errors import StateError, Unreachable
 
 
@@ -52,20 +50,6 @@ def test_what_the_object_store_does_not_take_is_said_so(ray: Any, monkeypatch: p
         cluster.close()
 
 
-def test_folders_of_dead_drivers_go_and_those_in_use_stay(tmp_path: Path) -> None:
-    names = ("dead", "alive", "young")
-    folders = {name: tmp_path / f"perturbdesk-ray-{name}" for name in names}
-    for folder in (*folders.values(), tmp_path / "another"):
-        (folder / "session_1" / "logs").mkdir(parents=True)
-    (tmp_path / "perturbdesk-ray-link").symlink_to(tmp_path / "another")
-    (folders["dead"] / "driver.lock").touch()
-    with FileLock(folders["alive"] / "driver.lock"):
-        remove_left_folders(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("perturbdesk-ray-alive", "perturbdesk-ray-young", "another", "perturbdesk-ray-link")
-    }
-
-
 def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
@@ -75,7 +59,6 @@ def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(r
         seen.update(folder=folder, mode=folder.stat().st_mode & 0o777, environment=dict(os.environ))
 
     monkeypatch.setattr(ray, "init", init)
-    monkeypatch.setattr(ray_cluster, "remove_left_folders", lambda: None)
     monkeypatch.setenv("PERTURBDESK_API_KEY", "sk-of-the-lab-0123")
     cluster = Cluster("")
     assert seen["mode"] == 0o700
