@@ -23,15 +23,13 @@ class Space:
 
     columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the labels
     behind the space (dataset and label view), "" for none. rebuild: for a space built from labels, computes the columns from
-    only the labelled rows flagged True. entries: the position of each symbol's vector in the file, -1 for none, if two symbols
-    may share a vector; None if every symbol has its own.
+    only the labelled rows flagged True.
     """
 
     name: str
     columns: Floats
     built_from: str = ""
     rebuild: Callable[[Bools], Floats] | None = None
-    entries: Codes | None = None
 
 
 def space_over(
@@ -43,7 +41,7 @@ def space_over(
     """Return a gene space over these symbols, matched by `core.embeddings.symbol_matching`; rebuild: see `Space`."""
     index = embeddings.match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
-    return Space(space.name, columns, space.built_from_labels or "", rebuild, index)
+    return Space(space.name, columns, space.built_from_labels or "", rebuild)
 
 
 class Similarity(Protocol):
