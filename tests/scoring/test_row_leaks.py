@@ -46,39 +46,6 @@ def test_ids_that_hold_labels(form: str) -> None:
     assert any("in ids reveals labels: DE 1.000" in what for _, what in found(frame))
 
 
-@pytest.mark.parametrize(
-    ("form", "what"),
-    [
-        ("{pair}_{odd}", "the number in ids modulo 2 reveals labels: DE 1.000 within perturbations and target genes"),
-        ("{pair}_{n:x}{letter}", "character 7 from the start of what ids add to symbols reveals labels: DE 1.000"),
-    ],
-)
-def test_codes_in_ids_that_hold_labels(form: str, what: str) -> None:
-    frame, rng = rows(), np.random.default_rng(1)
-    effect = frame["label"] != "none"
-    letters = np.where(effect, rng.choice(list("adg"), len(frame)), rng.choice(list("beh"), len(frame)))
-    n = rng.integers(4096, 65536, len(frame))
-    frame["pair_id"] = [
-        form.format(pair=pair, odd=2 * each + hit, n=each, letter=letter)
-        for pair, each, hit, letter in zip(frame["pair_id"], n, effect, letters, strict=True)
-    ]
-    assert [text for _, text in found(frame) if text.startswith(what)]
-
-
-def test_rows_that_alternate_by_label() -> None:
-    """Every other row has an effect; a dense screen lists the same genes in the same order, and is not accused."""
-    frame = rows(genes=20).sample(frac=1, random_state=0)
-    effect = (frame["label"] != "none").to_numpy()
-    n = min(effect.sum(), (~effect).sum())
-    by_turns = np.stack([np.flatnonzero(effect)[:n], np.flatnonzero(~effect)[:n]], axis=1).ravel()
-    [(_, what), *_] = found(frame.iloc[by_turns].reset_index(drop=True))
-    assert what == "the order of rows in the file modulo 2 reveals labels: DE 1.000 within perturbations and target genes"
-    dense = pd.DataFrame([(f"P{p}", f"G{g}") for p in range(60) for g in range(8)], columns=["pert", "gene"])
-    rate = np.where(np.isin(np.arange(480) % 8, (0, 3, 7)), 0.9, 0.1)
-    dense["label"] = np.where(np.random.default_rng(0).random(480) < rate, "up", "none")
-    assert found(dense.assign(split="train", pair_id=dense["pert"] + dense["gene"])) == []
-
-
 @pytest.mark.parametrize("axis", ["pert", "gene"])
 def test_a_name_for_a_copy(axis: str) -> None:
     frame = rows()
