@@ -20,7 +20,7 @@ from core.scoring.run_leaks import DISGUISE, RunCheck
 from core.scoring.space_leaks import TASKS, UNITS, ProbedRows, SpaceCheck, describe_space
 from core.stats.count_controls import CountControls, score_count_controls
 from core.stats.run_probe import LIMIT
-from core.stats.share_probe import LEAST_FREE, MOST_MULTIPLIED, MOST_UNITS
+from core.stats.share_probe import LEAST_FREE, MOST_UNITS
 from core.stats.space_probe import LIMITS
 from core.store.datasets import Dataset
 from core.texts import NO_BIOLOGY
@@ -29,13 +29,12 @@ Kind = Literal["shared", "rows", "text", "space", "run"]
 NOT_PROBED = (
     f"Not probed: how runs were made, their prompts, traces and literature. A run with an AUROC between {1 - LIMIT:.2f} and "
     f"{LIMIT:.2f} may have seen labels unnoticed. One beyond is only suspicious, since a model may be that good. "
-    "Spaces are probed for target genes and for perturbations, not for both together; for products of two columns "
-    f"up to {MOST_MULTIPLIED} columns, never for products of more. "
+    "Spaces are probed for target genes and for perturbations, not for both together, and not for products of columns. "
     f"Shares spread over many columns pass if fewer than {LEAST_FREE} units are left over. So do shares with less information "
     "than biology may have: of half of the rows, of one side of the mean, folded so that high and low ones are alike, or "
     f"with much noise. At most {MOST_UNITS} units are probed. "
     f"Texts pass in which fewer than {STATED_RIGHT:.0%} of the directions are right, or that name genes otherwise than the rows "
-    "do; so does a label in an id that a key hides."
+    "do; so does a label that ids or the places of rows encode, as in even and odd numbers."
 )
 
 

@@ -35,7 +35,6 @@ _FEW_PENALTIES = (1e-3, 0.1, 1.0)
 _TOP_COLUMNS, _BINS = 3, 8
 _WAVES, _SCALES = 60, (1.0, 3.0)  # random directions for each scale, in 1 / standard deviation
 _ROWS_ALIKE = 30  # units that are compared with others of about as many rows
-MOST_MULTIPLIED = 64  # columns of which every product is tried
 LEAST_FREE = 30  # units more than columns, so that what a regression on all columns leaves is known well enough
 
 
@@ -87,8 +86,6 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
     waves = standardise(np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1]))))
     predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known)]
-    if columns.shape[1] <= MOST_MULTIPLIED:
-        predictions.append(_products(columns, shares.known))
     found = [*(_against_ceiling(shares, each) for each in predictions), *_all_columns(shares, columns)]
     return max(found, key=lambda each: each.excess)
 
@@ -227,21 +224,6 @@ def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, F
         group = bins[:, np.argmax(by_bins[:, k])]
         steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
     return lines, first, steps
-
-
-def _products(columns: Floats, targets: Floats) -> Floats:
-    """Return predictions of each target by its best-correlated product of two columns, which reveals effects hidden by signs."""
-    centred = targets - targets.mean(axis=0)
-    best = np.full(targets.shape[1], -1.0)
-    predicted: Floats = np.zeros_like(centred)
-    for i in range(columns.shape[1]):
-        products: Floats = standardise(columns[:, i:] * columns[:, i : i + 1])
-        fits = products.T @ centred
-        top = np.abs(fits).argmax(axis=0) if len(fits) else np.zeros(0, dtype=np.intp)
-        better = np.flatnonzero(np.abs(fits[top, np.arange(len(top))]) > best[: len(top)])
-        best[better] = np.abs(fits[top[better], better])
-        predicted[:, better] = products[:, top[better]] * fits[top[better], better] / len(columns)
-    return predicted
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:

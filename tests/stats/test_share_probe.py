@@ -11,7 +11,6 @@ from core.stats.share_probe import NOT_PROBED, ShareProbe, probe_shares
 from core.stats.unit_rows import UnitRows
 
 N_UNITS, N_OTHERS, ROWS = 200, 60, 10
-SIGNS = np.random.default_rng(7).choice([-1.0, 1.0], N_UNITS)
 
 
 def screen(seed: int = 0) -> tuple[UnitRows, Floats]:
@@ -53,7 +52,6 @@ def probed(rows: UnitRows, vectors: Floats) -> ShareProbe:
         pytest.param(
             lambda share: among_noise(share, 120) @ np.random.default_rng(1).normal(size=(120, 120)), id="turned into 120"
         ),
-        pytest.param(lambda share: np.stack([(share - 0.5) * SIGNS, SIGNS], axis=1), id="behind a random sign"),
         pytest.param(lambda share: unit_vectors() * (0.2 + share[:, None]), id="as a length"),
         pytest.param(lambda share: among_noise(share) @ np.random.default_rng(1).normal(size=(20, 20)), id="turned"),
     ],
