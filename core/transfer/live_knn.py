@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
-from core.transfer.knn import Priors, Similarities, knn_priors
+from core.transfer.knn import Priors, Similarities, knn_priors, require_similarity
 from core.transfer.labelled_rows import Knowledge, Parts, Rows
 from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import (
@@ -55,6 +55,22 @@ class LiveKnn:
         """Return the neighbours of one query row; without: positions in the knowledge base to leave out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
         return explain_prior(codes, self.known, self.similar(names, similarity), similarity.weighting, self.parts, without)
+
+    def similarity_by_space(self, row: int, neighbours: Codes, names: Sequence[str], similarity: SimilaritySettings) -> Floats:
+        """Return the similarity of one query row to labelled rows in each of the named spaces, of shape (n_spaces, n).
+
+        neighbours: positions in the knowledge base, of shape (n,). NaN if the space does not cover both symbols; of the genes if
+        both axes count.
+        """
+        by_pert, known = similarity.weighting.axis == "pert", self.known.rows
+        query = (self.queries.pert if by_pert else self.queries.gene)[[row]]
+        codes = (known.pert if by_pert else known.gene)[neighbours]
+        values: Floats = np.full((len(names), len(codes)), np.nan)
+        for of_space, name in zip(values, names, strict=True):
+            space = require_similarity(self.similar((name,), similarity).gene, "gene")
+            is_covered = space.covers(codes)[0] & space.covers(query)[0]
+            of_space[is_covered] = space.block(query, codes[is_covered])[0]
+        return values
 
     def similar(self, names: Sequence[str], similarity: SimilaritySettings) -> Similarities:
         """Return the similarities of the ensemble of the named spaces."""

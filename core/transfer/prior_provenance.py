@@ -19,14 +19,12 @@ class Provenance:
     """The neighbours of one row: every labelled row with a weight, heaviest first.
 
     neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product if both axes count.
-    per_space: of shape (n_spaces, n), NaN if a space does not cover both symbols; on the axis that counts, or on the gene axis
-    if both count. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The shares sum
-    to 1; weighted by the labels, they sum to the priors, which are NaN without neighbours.
+    weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The shares sum to 1; weighted
+    by the labels, they sum to the priors, which are NaN without neighbours.
     """
 
     neighbours: Codes
     similarity: Floats
-    per_space: Floats
     weight: Floats
     share: Floats
     weight_up: Floats
@@ -52,14 +50,13 @@ def explain_prior(
     if without is not None:
         visible[without] = False
     rows = np.flatnonzero(visible)
-    similarity, per_space = np.ones(len(rows)), np.empty((0, len(rows)))
+    similarity = np.ones(len(rows))
     axes = ("pert", "gene") if weighting.axis == "both" else (weighting.axis,)
     for axis in axes:
         given = require_similarity(similar.gene if axis == "gene" else similar.pert, axis)
         code, codes = (row[1], known.rows.gene) if axis == "gene" else (row[0], known.rows.pert)
-        nearest, per_space = _similarity_on_axis(given, code, codes[rows], weighting.k)
-        similarity = similarity * nearest
-    return _provenance_of(known, rows, similarity, per_space, weighting)
+        similarity = similarity * _similarity_on_axis(given, code, codes[rows], weighting.k)
+    return _provenance_of(known, rows, similarity, weighting)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,17 +111,17 @@ def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: fl
     return HeaviestSymbols(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
 
 
-def _similarity_on_axis(similarity: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
-    """Return the similarity to each row on one axis, 0 beyond the k nearest symbols, and the similarity in each space."""
+def _similarity_on_axis(similarity: Similarity, code: int, codes: Codes, k: int | None) -> Floats:
+    """Return the similarity to each row on one axis, 0 beyond the k nearest symbols."""
     symbols, position = np.unique(codes, return_inverse=True)
-    query = np.array([code], dtype=np.intp)
-    values = similarity.block(query, symbols)[0]
+    values = similarity.block(np.array([code], dtype=np.intp), symbols)[0]
     if k is not None and k < len(symbols):
         values = np.where(values >= np.partition(values, -k)[-k] * TIE_FACTOR, values, 0.0)
-    return values[position], similarity.per_space(query, symbols)[:, 0, position]
+    of_rows: Floats = values[position]
+    return of_rows
 
 
-def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, per_space: Floats, weighting: Weighting) -> Provenance:
+def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, weighting: Weighting) -> Provenance:
     de_power, power = weighting.powers
     order = np.argsort(-similarity, kind="stable")
     order = order[similarity[order] > 0]
@@ -134,7 +131,6 @@ def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, per_space:
     return Provenance(
         rows[order],
         near,
-        per_space[:, order],
         weight,
         share,
         weight_up,

@@ -51,12 +51,6 @@ class Similarity(Protocol):
         """Return the mean similarity over spaces, of shape (n_queries, n_known); 0 if no space covers both symbols."""
         ...
 
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """Return the similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if the space does not cover both
-        symbols.
-        """
-        ...
-
     def covers(self, symbols: Codes) -> Bools:
         """Return flags of the symbols that each space covers, of shape (n_spaces, n_symbols)."""
         ...
@@ -113,11 +107,6 @@ class Cosines:
                 total[rows[:, None], columns] += product
         return _mean(total, self._find_covered_pairs(), queries, known)
 
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """See `Similarity`."""
-        found = np.stack([Cosines((units,)).block(queries, known) for units in self.units])
-        return _uncovered_as_nan(found, self._find_covered_pairs(), queries, known)
-
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
         return self._find_covered_pairs()[:, symbols]
@@ -144,11 +133,6 @@ class SimilarityMatrices:
             total += part if covered.all() else np.where(covered[queries, None] & covered[known], part, 0.0)
         return _mean(total, self.covered, queries, known)
 
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """See `Similarity`."""
-        found = np.stack([_block_of(matrix, queries, known) for matrix in self.matrices])
-        return _uncovered_as_nan(found, self.covered, queries, known)
-
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
         return self.covered[:, symbols]
@@ -161,10 +145,6 @@ class ConstantSimilarity:
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
         return np.ones((len(queries), len(known)))
-
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """See `Similarity`."""
-        return self.block(queries, known)[None]
 
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
@@ -182,10 +162,6 @@ class PermutedSimilarity:
         """See `Similarity`."""
         return self.similarity.block(self.owner[queries], self.owner[known])
 
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """See `Similarity`."""
-        return self.similarity.per_space(self.owner[queries], self.owner[known])
-
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
         return self.similarity.covers(self.owner[symbols])
@@ -200,10 +176,6 @@ class OwnSimilarity:
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
         return _own_as_one(self.similarity.block(queries, known), queries, known)
-
-    def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """See `Similarity`."""
-        return _own_as_one(self.similarity.per_space(queries, known), queries, known)
 
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
@@ -253,7 +225,3 @@ def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)
     total /= np.maximum(spaces, 1.0, out=spaces)
     return total
-
-
-def _uncovered_as_nan(similarities: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    return np.where(covered[:, queries, None] & covered[:, None, known], similarities, np.nan)

@@ -30,7 +30,7 @@ def score(run: RunRows, same: tuple[str, ...] = (), constant: tuple[str, ...] = 
 
 def neighbours(n: int) -> NeighboursResult:
     share = np.full(n, 1 / n)
-    why = Provenance(np.arange(n), share, share[None], share, share, share, share, 0.4137, 0.5216)
+    why = Provenance(np.arange(n), share, share, share, share, share, 0.4137, 0.5216)
     return NeighboursResult.of("P1_G1", "a kNN", why, [f"P{i}_G2" for i in range(n)], ["up"] * n)
 
 

@@ -76,6 +76,17 @@ def test_a_rows_neighbours_are_those_of_its_prior(
     assert (found.prior_de, found.prior_up) == pytest.approx((expected.prior_de, expected.prior_up), abs=1e-9, nan_ok=True)
 
 
+def test_similarity_in_each_space() -> None:
+    first, second = np.random.default_rng(0).random((2, 3, 4))
+    second[1] = np.nan
+    rows = rows_of([0, 1, 2], [0, 1, 2])
+    near = live_knn(EvaluationProtocol("test"), rows, knowledge_of(["up"] * 3, rows), [Space("a", first), Space("b", second)])
+    found = near.similarity_by_space(0, np.array([1, 2]), ["a", "b"], SimilaritySettings())
+    cosines = [first[0] @ first[i] / np.linalg.norm(first[0]) / np.linalg.norm(first[i]) for i in (1, 2)]
+    np.testing.assert_allclose(found[0], cosines)
+    np.testing.assert_array_equal(np.isnan(found[1]), [True, False])
+
+
 def test_a_null_needs_no_space() -> None:
     near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
     close(near.null(SimilaritySettings()), knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts))

@@ -9,7 +9,6 @@ from core.errors import InputError
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.prior_provenance import Provenance, explain_prior, heaviest_symbols
-from core.transfer.similarity import Space, cosine_similarity
 from tests.transfer.oracles import World, row_weights, worlds
 
 
@@ -53,25 +52,6 @@ def test_without_some_neighbours_as_if_they_had_never_been_there(world: World, d
     left = np.delete(np.arange(len(world.known)), out)
     again = knn_priors(world.rows, world.known.take(left), world.similar, world.weighting, world.parts)
     assert (found.prior_de, found.prior_up) == pytest.approx((again.de[i], again.up[i]), abs=1e-9, nan_ok=True)
-
-
-def test_similarity_in_each_space() -> None:
-    rng = np.random.default_rng(0)
-    world = World(
-        rows_of([0, 1, 2], [0, 1, 2]), np.array(["up", "none", "down"], dtype=object), _two_spaces(rng), None, Weighting()
-    )
-    found = explained(world, 0)
-    at = found.neighbours.tolist().index(1)
-    both = cosine_similarity(world.spaces).per_space(np.array([0]), np.array([1]))[:, 0, 0]
-    np.testing.assert_allclose(found.per_space[:, at], both)
-    assert np.isnan(found.per_space[1, at])
-
-
-def _two_spaces(rng: np.random.Generator) -> tuple[Space, ...]:
-    columns = rng.random((3, 4))
-    gaps = rng.random((3, 4))
-    gaps[1] = np.nan
-    return Space("a", columns), Space("b", gaps)
 
 
 def test_an_axis_without_a_similarity_is_refused() -> None:

@@ -37,7 +37,6 @@ def test_the_mean_is_over_the_spaces_that_cover_both() -> None:
     assert found[0, 2] == pytest.approx((0.0 + 1.0) / 2)
     assert found[0, 3] == pytest.approx(1.0)  # the second alone
     assert found[1, 3] == 0.0  # none
-    np.testing.assert_array_equal(np.isnan(ensemble.per_space(ALL, ALL)[:, 0, :3]), [[False] * 3, [False, True, False]])
 
 
 def test_centred_on_the_given_symbols_before_the_length_is_taken() -> None:
@@ -76,20 +75,18 @@ def test_matrices_and_blocks_agree_with_vectors() -> None:
     columns = [np.where(rng.random((40, 1)) < 0.7, rng.normal(size=(40, n)), np.nan) for n in (3, 6)]
     ensemble = cosine_similarity([Space(str(n), column) for n, column in enumerate(columns)])
     everyone, some, others = np.arange(40), rng.permutation(40)[:7], rng.permutation(40)[:9]
-    per_space = ensemble.per_space(everyone, everyone)
     covered = np.stack([~np.isnan(column[:, 0]) for column in columns])
-    given = SimilarityMatrices(tuple(per_space), covered)  # NaN where not covered: never looked at
+    both = covered[:, :, None] & covered[:, None, :]
+    blocks = np.stack([cosine_similarity([Space("one", column)]).block(everyone, everyone) for column in columns])
+    given = SimilarityMatrices(tuple(np.where(both, blocks, np.nan)), covered)  # NaN where not covered: never looked at
+    mean = np.where(both, blocks, 0.0).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
     for queries, known in ((everyone, everyone), (some, others)):
-        np.testing.assert_allclose(given.block(queries, known), ensemble.block(queries, known), atol=1e-12)
-        np.testing.assert_allclose(given.per_space(queries, known), ensemble.per_space(queries, known), atol=1e-12)
-        each = ensemble.per_space(queries, known)
-        mean = np.nansum(each, axis=0) / np.maximum((~np.isnan(each)).sum(axis=0), 1)
-        np.testing.assert_allclose(ensemble.block(queries, known), mean, atol=1e-12)
+        np.testing.assert_allclose(given.block(queries, known), mean[queries[:, None], known], atol=1e-12)
+        np.testing.assert_allclose(ensemble.block(queries, known), mean[queries[:, None], known], atol=1e-12)
 
 
 def test_the_null_knows_nothing() -> None:
     assert (ConstantSimilarity().block(ALL, ALL[:2]) == 1).all()
-    assert ConstantSimilarity().per_space(ALL, ALL[:2]).shape == (1, 5, 2)
 
 
 def test_refused() -> None:
@@ -105,6 +102,4 @@ def test_a_symbol_is_like_itself_whether_a_space_covers_it_or_not() -> None:
     half = np.sqrt(0.5)
     codes = np.arange(3)
     np.testing.assert_allclose(own.block(codes, codes), [[1, half, 0], [half, 1, 0], [0, 0, 1]])
-    np.testing.assert_allclose(own.per_space(codes[:2], codes[2:])[0], [[np.nan], [np.nan]])
-    np.testing.assert_allclose(own.per_space(codes[2:], codes[2:])[0], [[1.0]])
     assert own.covers(codes).tolist() == [[True, True, False]]

@@ -173,13 +173,14 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
     known = index.known.rows
     labels = [str(label) for label in index.labels[index.known_positions[at]]]
     spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
+    by_space = live.neighbourhood.similarity_by_space(0, at, spaces, live.settings.similarity)
     rows = pd.DataFrame(
         {
             "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
             "neighbour": [pair_of(live, int(i)) for i in at],
             **{name: [label == name for label in labels] for name in ("up", "down", "none")},
             "similarity": provenance.similarity,
-            **dict(zip(spaces, provenance.per_space, strict=False)),
+            **dict(zip(spaces, by_space, strict=True)),
             "weight": provenance.weight,
             "share": provenance.share,
             "share_up": provenance.share_up,
