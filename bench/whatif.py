@@ -22,7 +22,7 @@ from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
 from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
-from core.transfer.weight_grid import weight_grid, weight_optimism
+from core.transfer.weight_grid import move_one, weight_grid, weight_optimism
 
 REPEATS = 9
 WEIGHTS = weights_of([0.4], [0.6])
@@ -87,8 +87,8 @@ def _milliseconds(prepare: Callable[[Component], LiveFusion], around: LiveKnn) -
     work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
     work |= {
         "weights": lambda: prepared.score_at(WEIGHTS),
-        "plane": lambda: weight_grid(prepared),
-        "optimism": lambda: weight_optimism(prepared),
+        "plane": lambda: weight_grid(prepared, move_one(0, [0.0], [0.0])),
+        "optimism": lambda: weight_optimism(prepared, move_one(0, [0.0], [0.0])),
         "a space centred for the first time": newly_centred,
     }
     return {name: 1000 * median_s(one, REPEATS) for name, one in work.items()}

@@ -96,7 +96,7 @@ def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels:
 
 def _caution(live: LiveFusion, mix: Mix) -> str:
     """Return how optimistic the best weights of the plane are that the file begins with."""
-    return weight_grid.weight_optimism(live, weights=weight_grid.move_one(0, mix.de, mix.up)).sentence
+    return weight_grid.weight_optimism(live, weight_grid.move_one(0, mix.de, mix.up)).sentence
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:

@@ -5,7 +5,7 @@ DE depends only on the weight of DE and DIR only on that of DIR, so two curves g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,14 +36,13 @@ class GridWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightGrid:
-    """The scores at the weights `grid` of one component.
+    """The scores at the weights `GRID` of one component.
 
     de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
     position of its largest value; se: the standard error shown for that value; plateau: flags of the means within one
     standard error of it.
     """
 
-    grid: tuple[float, ...]
     de: Floats
     dir: Floats
     mean: Floats
@@ -52,7 +51,7 @@ class WeightGrid:
     plateau: Bools
 
 
-def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[float] = GRID) -> GridWeights:
+def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike) -> GridWeights:
     """Return the weights if one component takes each weight of the grid and the others keep theirs, as with sliders.
 
     position: of the changing component among all components except the base. w_de, w_dir: of shape (n_others,). Weights that
@@ -60,20 +59,19 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[fl
     """
 
     def move_weight(weights: ArrayLike) -> Floats:
-        found = np.tile(np.asarray(weights, dtype=np.float64), (len(grid), 1))
-        found[:, position] = grid
+        found = np.tile(np.asarray(weights, dtype=np.float64), (len(GRID), 1))
+        found[:, position] = GRID
         return shares_of(found)
 
     return GridWeights(move_weight(w_de), move_weight(w_dir))
 
 
-def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None) -> WeightGrid:
-    """Return the grid of a fusion. weights: of all components except the base at each point of the grid; None if there is a
-    single other component.
+def weight_grid(live: LiveFusion, weights: GridWeights) -> WeightGrid:
+    """Return the grid of a fusion. weights: of all components except the base at each point of the grid (see `move_one`).
 
     Raise InputError unless DE and DIR each have two classes.
     """
-    scores = _scores(live, grid, weights)
+    scores = _scores(live, weights)
     # Rounded, so that the first of equally good weights is the best, whatever the rounding of their sums.
     de, direction = round_for_ranks([_values(live.outcome, some, live.cells) for some in scores]).T
     if np.isnan([de, direction]).any():
@@ -82,13 +80,12 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWei
     i, j = int(de.argmax()), int(direction.argmax())
     best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
     se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].shown.se
-    return WeightGrid(tuple(grid), de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
+    return WeightGrid(de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
 
 
 def weight_optimism(
     live: LiveFusion,
-    grid: Sequence[float] = GRID,
-    weights: GridWeights | None = None,
+    weights: GridWeights,
     plan: CutPlan = DEFAULT_CUTS,
     progress: Callable[[float], object] | None = None,
 ) -> Optimism:
@@ -97,13 +94,12 @@ def weight_optimism(
     progress: as for `selection_optimism`.
     """
     rows = live.rows
-    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, grid, weights)]
+    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, weights)]
     return selection_optimism(scored, plan, progress)
 
 
-def _scores(live: LiveFusion, grid: Sequence[float], weights: GridWeights | None) -> list[Scores]:
-    at = weights or move_one(0, [0.0], [0.0], grid)
-    return [fuse(live.percentiles, weights_of(de, up)).scores() for de, up in zip(at.de, at.dir, strict=True)]
+def _scores(live: LiveFusion, weights: GridWeights) -> list[Scores]:
+    return [fuse(live.percentiles, weights_of(de, up)).scores() for de, up in zip(weights.de, weights.dir, strict=True)]
 
 
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:

@@ -81,6 +81,6 @@ def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, pos
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
 
     def compute(progress: Progress) -> Optimism:
-        return weight_grid.weight_optimism(prepared, weights=weights, progress=progress)
+        return weight_grid.weight_optimism(prepared, weights, progress=progress)
 
     return lambda: background().ask(key, compute)

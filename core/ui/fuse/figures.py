@@ -52,12 +52,12 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
     """Return the figure of the mean over all weights of a component, with the plateau. None with one class only."""
     position = fusion_controls.moved_component(choice)
     try:
-        found = weight_grid.weight_grid(prepared, weights=weight_grid.move_one(position, choice.w_de, choice.w_dir))
+        found = weight_grid.weight_grid(prepared, weight_grid.move_one(position, choice.w_de, choice.w_dir))
     except InputError:
         return None
-    table = weight_heatmap.table(found.grid, found.mean, found.plateau)
+    table = weight_heatmap.table(weight_grid.GRID, found.mean, found.plateau)
     now = choice.w_de[position], choice.w_dir[position]
-    best = found.grid[found.best[0]], found.grid[found.best[1]]
+    best = weight_grid.GRID[found.best[0]], weight_grid.GRID[found.best[1]]
     name = fusion_controls.title_of(choice.others[position])
     others = " · the other components keep their weights" if len(choice.others) > 1 else ""
     caption = (

@@ -113,7 +113,7 @@ def compare_planes(case: Case, answer: dict[str, Any]) -> bool:
     if "plane" not in answer:
         return False
     try:
-        grid = weight_grid(case.live, weights=move_one(case.position, case.w_de, case.w_dir))
+        grid = weight_grid(case.live, move_one(case.position, case.w_de, case.w_dir))
     except InputError:
         assert answer["plane"] is None
         return False
