@@ -29,7 +29,7 @@ from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import outcome_of, shared_rows
 from core.stats.verdicts import Verdict, side_of, verdict_of
-from core.stats.within_axis import scorable_groups
+from core.stats.within_axis import scorable_genes
 from core.texts import number_text, quantity_text, rows_behind
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
@@ -458,14 +458,14 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
 
 def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
     common = replace(sound.a, scores=shared_rows(sound.a.scores, sound.b.scores)[0])
-    counts = (scorable_groups(rows.arrays, "gene") for rows in (common, without_stand_ins(a), without_stand_ins(b)))
+    counts = (scorable_genes(rows.arrays) for rows in (common, without_stand_ins(a), without_stand_ins(b)))
     return GeneCounts(*counts)
 
 
 def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
     """Return the comparison by the dataset's headline. Scores of other cuts are known only for the pooled AUROCs."""
     if pair.a.headline == "macro":
-        return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
+        return compare_macro(pair.a.arrays, pair.b.arrays)
     return _compare(pair, cut_differences)
 
 

@@ -21,7 +21,7 @@ from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
 from core.stats.power import correlation, detectable_difference
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
-from core.stats.within_axis import Axis, macro_influence
+from core.stats.within_axis import macro_influence
 
 LEVEL = 0.05
 
@@ -93,14 +93,11 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     return Comparison(*row_counts(outcome, n), de, direction, mean)
 
 
-def compare_macro(a: ScoredRows, b: ScoredRows, axis: Axis) -> Comparison:
-    """Compare as `compare` does, but by the mean over genes (or perturbations) of the AUROC inside each.
-
-    b has the rows of a, in their order.
-    """
+def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
+    """Compare as `compare` does, but by the mean over genes of the AUROC inside each; b has the rows of a, in their order."""
     first, second = shared_rows(a.scores, b.scores)
     both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
-    influence, dependence = macro_influence(both, a.pert, a.gene, a.cells, axis)
+    influence, dependence = macro_influence(both, a)
     de, direction, mean = (difference_of(*three) for three in _paired_estimates(influence, dependence))
     return Comparison(*row_counts(a.outcome, len(a.pert)), de, direction, mean)
 

@@ -68,30 +68,16 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
     return WithinAxis(axis, de, direction, macro[2])
 
 
-def scorable_groups(rows: ScoredRows, axis: Axis) -> tuple[int, int]:
-    """Return how many genes (perturbations) have both classes of DE and of DIR in a cell: their AUROC is defined."""
-    group = rows.gene if axis == "gene" else rows.pert
-    n_cells = int(rows.cells.max(initial=0)) + 1 if rows.cells is not None else 1
-    unit = group if rows.cells is None else group * n_cells + rows.cells
-    n_units = (int(group.max(initial=0)) + 1) * n_cells
-    de, direction = (
-        int(((_count(task, unit, n_units, True) * _count(task, unit, n_units, False)).reshape(-1, n_cells).max(axis=1) > 0).sum())
-        for task in rows.tasks()
-    )
+def scorable_genes(rows: ScoredRows) -> tuple[int, int]:
+    """Return how many genes have both classes of DE and of DIR in a cell: their AUROC is defined."""
+    de, direction = (int((_Groups.of([task], rows.gene, rows.cells).pairs > 0).sum()) for task in rows.tasks())
     return de, direction
 
 
-def _count(task: Task, unit: Codes, n_units: int, positive: bool) -> Floats:
-    return sum_by_group(unit[task.rows & (task.positive == positive)], n_units)
-
-
-def macro_influence(
-    tasks: Sequence[Task], pert: Codes, gene: Codes, cells: Codes | None, axis: Axis
-) -> tuple[Influence, Dependence]:
-    """Return each task's mean AUROC inside groups, with the rows' influence on it and the covariance of the tasks."""
-    group, other = (gene, pert) if axis == "gene" else (pert, gene)
-    found = _Groups.of(tasks, group, cells)
-    return _average(found, found.is_used, axis, group, other)
+def macro_influence(tasks: Sequence[Task], rows: ScoredRows) -> tuple[Influence, Dependence]:
+    """Return each task's mean AUROC inside genes, with the rows' influence on it and the covariance of the tasks."""
+    found = _Groups.of(tasks, rows.gene, rows.cells)
+    return _average(found, found.is_used, "gene", rows.gene, rows.pert)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

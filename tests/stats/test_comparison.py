@@ -116,7 +116,7 @@ def test_macro_changes_are_the_mean_change_of_the_genes() -> None:
     labels, de, up = some_rows(rng, 400)
     pert, gene = rng.integers(0, 25, 400), rng.integers(0, 30, 400)
     a, b = scores_from_probabilities(de, up), scores_from_probabilities(de + rng.normal(0, 0.2, 400), rng.random(400))
-    found = compare_macro(*(scored_rows(labels, one, pert, gene) for one in (a, b)), "gene")
+    found = compare_macro(*(scored_rows(labels, one, pert, gene) for one in (a, b)))
     questions = {"de": (labels != "", labels != "none", "p_de"), "dir": (labels != "none", labels == "up", "p_up")}
     for metric, (counted, positive, name) in questions.items():
         genes = [rows for one in np.unique(gene) if len(set(positive[rows := counted & (gene == one)])) == 2]
@@ -132,5 +132,5 @@ def test_a_run_beside_itself_does_not_change_the_macro_score() -> None:
     rng = np.random.default_rng(6)
     labels, de, up = some_rows(rng, 200)
     rows = scored_rows(labels, scores_from_probabilities(de, up), rng.integers(0, 9, 200), rng.integers(0, 9, 200))
-    found = compare_macro(rows, rows, "gene")
+    found = compare_macro(rows, rows)
     assert [(part.change.value, part.change.shown.se) for part in (found.de, found.dir, found.mean)] == [(0.0, 0.0)] * 3

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
-from core.stats.within_axis import Axis, scorable_groups, score_within
+from core.stats.within_axis import Axis, scorable_genes, score_within
 from tests.stats.oracles import delong_covariance, some_rows, wins
 
 RNG = np.random.default_rng(71)
@@ -115,13 +115,12 @@ def test_a_score_of_genes_alone_has_exactly_a_half_inside_each(cells: np.ndarray
 
 
 @pytest.mark.parametrize("cells", [None, CELLS])
-@pytest.mark.parametrize("axis", ["gene", "pert"])
-def test_groups_that_can_be_scored_are_those_that_are_averaged(axis: Axis, cells: np.ndarray | None) -> None:
+def test_genes_that_can_be_scored_are_those_that_are_averaged(cells: np.ndarray | None) -> None:
     some = scored_rows(
         LABELS[:120], SCORES.take(np.arange(N) < 120), PERT[:120], GENE[:120], None if cells is None else cells[:120]
     )
-    within = score_within(some, axis)
-    assert scorable_groups(some, axis) == (within.de.groups, within.dir.groups)
+    within = score_within(some, "gene")
+    assert scorable_genes(some) == (within.de.groups, within.dir.groups)
     assert within.dir.groups < within.de.groups
 
 
