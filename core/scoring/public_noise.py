@@ -9,7 +9,6 @@ from statistics import median
 
 from core.scoring.run_scores import RunScore
 from core.stats.intervals import Z95
-from core.stats.power import se_on_rows
 from core.transfer.run_cells import ALL_ROWS
 
 PUBLIC_SHARE = 0.5  # of the rows without a label: leaderboards publish the score of a half; no file says which rows
@@ -48,4 +47,5 @@ def public_noise(scores: Iterable[RunScore], n_unlabelled: int) -> PublicNoise |
     chosen = [each for each in known if each.scored == ALL_ROWS] or known
     if not rows or not chosen:
         return None
-    return PublicNoise(median(se_on_rows(each.mean.shown.se, each.n_labelled, rows) for each in chosen), rows, len(chosen))
+    on_as_many = (each.mean.shown.se * math.sqrt(each.n_labelled / rows) for each in chosen)
+    return PublicNoise(median(on_as_many), rows, len(chosen))

@@ -47,14 +47,6 @@ class ResamplingPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class BothAxes:
-    """Intervals over both axes: product, by the conservative product bootstrap; combined, V_pert + V_gene - V_row."""
-
-    product: Resampled
-    combined: Interval
-
-
-@dataclass(frozen=True, slots=True)
 class ScoreBootstrap:
     """DE, DIR and their mean (or the differences b - a in them), each with its bootstrap interval."""
 
@@ -75,13 +67,10 @@ def bootstrap_difference(
     return _bootstrap_scores(_labelled_rows(labels, shared_rows(a, b), pert, gene), plan)
 
 
-def both_axes(
-    row: Resampled, pert: Resampled, gene: Resampled, product: Resampled, limits: tuple[float, float] = (0.0, 1.0)
-) -> BothAxes:
-    """Return the two intervals over both axes of one estimate, from its four bootstraps; limits: (-1, 1) for a difference."""
+def combine_axes(row: Resampled, pert: Resampled, gene: Resampled) -> Interval:
+    """Return the interval over both axes of one score by V_pert + V_gene - V_row, from its three bootstraps."""
     variance = two_way_variance(*(np.array([one.se**2]) for one in (row, pert, gene)))[0]
-    method = "bootstrap, V_pert + V_gene - V_row"
-    return BothAxes(product, normal_interval(row.estimate, variance, row.n, "two-way", method, limits))
+    return normal_interval(row.estimate, variance, row.n, "two-way", "bootstrap, V_pert + V_gene - V_row")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from core.stats.bootstrap import (
     ResamplingUnit,
     bootstrap_difference,
     bootstrap_score,
-    both_axes,
+    combine_axes,
     resampling_weights,
 )
 from core.stats.official_score import point_score, score_with_intervals
@@ -150,10 +150,10 @@ def test_row_bootstrap_agrees_with_delong_and_the_product_overstates() -> None:
     analytic = score_with_intervals(LABELS, A, PERT, GENE).mean
     for resampled, exact in ((row, analytic.row), (pert, analytic.pert), (gene, analytic.gene)):
         assert resampled.se == pytest.approx(exact.se, rel=0.08)
-    found = both_axes(row, pert, gene, product)
-    assert found.combined.se**2 == pytest.approx(pert.se**2 + gene.se**2 - row.se**2)
-    assert found.product.se > 1.2 * found.combined.se
-    assert (found.combined.unit, found.combined.estimate) == ("two-way", row.estimate)
+    combined = combine_axes(row, pert, gene)
+    assert combined.se**2 == pytest.approx(pert.se**2 + gene.se**2 - row.se**2)
+    assert product.se > 1.2 * combined.se
+    assert (combined.unit, combined.estimate) == ("two-way", row.estimate)
 
 
 def test_resamples_without_both_classes_are_counted() -> None:

@@ -30,7 +30,7 @@ from core.stats.auroc import auroc
 from core.stats.count_controls import score_count_controls
 from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
-from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts, tasks
+from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, submitted_parts, tasks
 from core.stats.within_axis import score_within
 from core.store import Cursor, findings, imports, pairs, predictions, spaces
 from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
@@ -335,17 +335,16 @@ def standard_error(files: Files, wanted: Wanted) -> Computed:
         noise = public_noise.public_noise([run_scores.score_run(_scored(files))], unlabelled)
         return math.nan if noise is None else noise.se
     means = _resampled(files)
-    se = means[wanted["name"]].se if wanted["name"] in means else None
-    se = se or getattr(bootstrap.both_axes(*means.values()), wanted["name"]).se
-    return se, "the bootstrap's own noise is about 1% of a standard error"
+    combined = bootstrap.combine_axes(means["row"], means["pert"], means["gene"])
+    return {**means, "combined": combined}[wanted["name"]].se, "the bootstrap's own noise is about 1% of a standard error"
 
 
 @once
 def _resampled(files: Files) -> dict[str, Any]:
-    rows, units = _scored(files), ("row", "pert", "gene", "two-way")
-    plans: dict[str, Any] = {unit: bootstrap.ResamplingPlan(cast(Any, unit), 1) for unit in units}
+    rows, units = _scored(files), {"row": "row", "pert": "pert", "gene": "gene", "product": "two-way"}
+    plans: dict[str, Any] = {name: bootstrap.ResamplingPlan(cast(Any, unit), 1) for name, unit in units.items()}
     given = rows.labels, rows.scores
-    return {u: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean for u, plan in plans.items()}
+    return {name: bootstrap.bootstrap_score(*given, plan, rows.pert, rows.gene).mean for name, plan in plans.items()}
 
 
 _SWAPPED_FOR = {"minilm": "text", "text": "string"}
@@ -367,8 +366,8 @@ def public_change(files: Files, wanted: Wanted) -> Computed:
         "embedding": lambda: (fused, _fused_pool(files, _SWAPPED_FOR[space], False)),
         "weight": lambda: (fused, _fused_pool(files, space, centre, 0.7)),
     }[wanted["change"]]()
-    part = power.PublicPart(904, "row", 1)
-    se = power.public_change_noise(labels, before, after, part, rows.pert, rows.gene).se
+    plan = bootstrap.ResamplingPlan("row", 1, size=904 / int(outcome_of(labels).labelled.sum()))  # samples as large as the half
+    se = bootstrap.bootstrap_difference(labels, before, after, plan, rows.pert, rows.gene).mean.se
     value = wanted["step"] / se if "step" in wanted else power.detectable_difference(se)
     return value, f"{wanted['note']}; ours is of a kNN in the space {space}"
 
