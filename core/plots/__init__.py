@@ -11,7 +11,7 @@ roc_curves        ROC of DE and DIR
 score_histograms  a score by label                           reliability       calibration of probabilities
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 score_history     scores of all trials, in order             curves            losses or hits by step, epoch or k
-weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
+weight_heatmap    the mean over all pairs of weights
 experiment_arms   arms of an experiment against its base
 published_differences  published numbers and ours
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change

@@ -23,7 +23,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "knockdown": (0.7,),
     "paired_changes": (0.02,),
     "published_differences": (),
-    "rank_movers": ("a", "b"),
     "rank_scatter": ("a", "b"),
     "reliability": ("P(DE)",),
     "roc_curves": (),
@@ -40,7 +39,6 @@ LISTED = [
     ("gene_map", "label"),
     ("scores", "kind"),
     ("paired_changes", "unit"),
-    ("rank_movers", "label"),
     ("rank_scatter", "label"),
     ("roc_curves", "task"),
     ("score_histograms", "label"),
@@ -80,7 +78,7 @@ def test_a_value_of_no_list_is_named(name: str, column: str) -> None:
         draw(name, table_of(name).assign(**{column: "no such"}))
 
 
-@pytest.mark.parametrize("name", ["cumulative_share", "gene_map", "rank_movers", "rank_scatter", "roc_curves", "weight_heatmap"])
+@pytest.mark.parametrize("name", ["cumulative_share", "gene_map", "rank_scatter", "roc_curves", "weight_heatmap"])
 def test_an_empty_table_is_drawn_or_refused(name: str) -> None:
     with suppress(InputError):
         draw(name, table_of(name).head(0))

@@ -1,6 +1,6 @@
 """The explorer's weight map and rows as figures with tables, to download; drawn once they are opened.
 
-The rows that a fusion moves most, as a table and a figure.
+The rows that a fusion moves most, as a table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.plots import rank_movers, rank_scatter, weight_heatmap
+from core.plots import rank_scatter, weight_heatmap
 from core.report.captioned import CaptionedFigure
 from core.scoring.sentences import TWO_WAY
 from core.stats.ranks import ranks_from_top
@@ -23,10 +23,10 @@ from core.ui.fuse import fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.widgets import label_text, show_figure
+from core.ui.shared.widgets import as_text, label_text, show_figure
 
 LISTED = 20  # rows that move most
-MOVED = {"P(DE)": "the DE score", "P(up | DE)": "the DIR score"}  # a fusion's numbers are rank scores
+MOVED = ("P(DE)", "P(up | DE)")
 
 
 def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> None:
@@ -80,19 +80,14 @@ def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
     """Show the rows that the fusion moves most against its base, with links to their debates."""
-    which = st.segmented_control("Rows that move most in", list(MOVED), default=next(iter(MOVED)), **bind("moved"), required=True)
+    which = st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True)
     table = _find_movers(choice, found, which)
     with st.container(key="movers"):
         if table.empty:
             st.markdown("No row moves at these weights.")
             return
-        left, right = st.columns([0.48, 0.52], gap="medium")  # the table is not cut at 1280 px
-        with left:
-            _show_table(choice, table)
-        with right:
-            chart = rank_movers.figure(table, choice.base.name, "the fusion", MOVED[which])
-            caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
-            show_figure(chart, table, "movers", "Rows that move most", caption)
+        st.caption(f"{as_text(choice.base.name)} · the {len(table)} of {found.n:,} rows that move most")
+        _show_table(choice, table)
 
 
 def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> pd.DataFrame:
