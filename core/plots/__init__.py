@@ -1,6 +1,6 @@
 """One file per figure: a finished result in, a plotly Figure out.
 
-theme             colours, signs and the plotly template     drawing           checks, lines, error bars, texts
+theme             colours, signs and the plotly template     drawing           lines, error bars, texts
 label_signs       the signs of labels, and their key         forest_plot       rows of dots with error bars
 printed           a figure as a file, with a heading
 offline_page      colours and policy of files opened from disk

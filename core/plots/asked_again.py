@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-COLUMNS = ("name", "side", "p")
 AGAIN, CHANGED, STANDS = "as it was", "changed", "in the run"
 STYLES: Final = {AGAIN: (theme.BASELINE, "circle"), CHANGED: (theme.CHOSEN, "circle"), STANDS: (theme.WARNING, "diamond-open")}
 
@@ -19,10 +18,8 @@ def figure(table: pd.DataFrame) -> go.Figure:
     one.
 
     table: name (of the number), side (AGAIN, CHANGED, or STANDS: the answer in the run, drawn on the row of AGAIN), p (a
-    probability). A number without changed answers has one row. Raise InputError for missing columns and other sides.
+    probability). A number without changed answers has one row.
     """
-    drawing.require_columns("asked_again", table, COLUMNS)
-    drawing.require_values("asked_again", table, "side", STYLES)
     side = table["side"].replace(STANDS, AGAIN)
     table = table.assign(row=[f"<b>{drawing.escape(name)}</b> {each}" for name, each in zip(table["name"], side, strict=True)])
     chart = go.Figure()

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.errors import InputError
 from core.plots import drawing, label_signs, theme
 
-COLUMNS = ("neighbour", "share", "cumulative", "label")
 _DECIMALS = 9  # otherwise rounding could keep sums of thousands of shares just below a half
 PARTS: Final = {0.5: "half", 0.9: "90%"}  # of the prior
 LINEAR: Final = 100  # the axis is linear up to this neighbour and logarithmic beyond it
@@ -23,19 +21,9 @@ def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
 
     table: neighbour, share and cumulative (in [0, 1]; it ends below 1 if the lightest neighbours are left out, and shares
     beyond its end get no number), label (up, down, none, de, or "" if unknown). what: the prior's name, such as "prior of
-    P(DE)"; unit: the kind of neighbour, such as "gene". Raise InputError without neighbours, or if a neighbour is heavier than
-    the previous one.
+    P(DE)"; unit: the kind of neighbour, such as "gene".
     """
-    drawing.require_columns("cumulative_share", table, COLUMNS)
-    labels = label_signs.label_column("cumulative_share", table)
-    n, shares = len(table), table["share"].round(_DECIMALS).to_numpy()
-    if n == 0:
-        raise InputError(f"cumulative_share: got no neighbour for the {what}; expected at least one")
-    if (np.diff(shares) > 0).any():
-        row = int((np.diff(shares) > 0).argmax()) + 1
-        raise InputError(
-            f"cumulative_share: share: row {row}: got {shares[row]} after {shares[row - 1]}; expected heaviest first"
-        )
+    labels, n = label_signs.label_column(table), len(table)
     chart = go.Figure()
     _draw_steps(chart, table.assign(label=labels), unit)
     for part, name in PARTS.items():

@@ -23,9 +23,8 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
 
     table: COLUMNS, and optionally low and high (a 95% interval) and is_best (a star); rows without y
     are left out. x: numbers, or texts at equal distances. references: curves to draw dashed, without
-    points. Raise InputError for missing columns.
+    points.
     """
-    drawing.require_columns("curves", table, COLUMNS)
     chart = go.Figure()
     known = table.reindex(columns=[*COLUMNS, "low", "high", "is_best"]).dropna(subset="y")
     for position, (name, rows) in enumerate(known.groupby("curve", sort=False)):

@@ -1,9 +1,9 @@
-"""Helpers of all figures: checks of their tables, named lines, error bars, and texts for names and numbers of rows."""
+"""Helpers of all figures: named lines, error bars, and texts for names and numbers of rows."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.errors import InputError
 from core.plots import theme
 from core.texts import rows_behind
 
@@ -21,22 +20,6 @@ BEFORE_FIRST: Final = 0.5  # the end of an axis of ranks: ticks begin with 1, be
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
 _CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)
-
-
-def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
-    """Raise InputError, naming the columns, if the table of `figure` lacks some."""
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        got = ", ".join(map(str, table.columns)) or "none"
-        s = "s" if len(missing) > 1 else ""
-        raise InputError(f"{figure}: missing column{s} {', '.join(missing)}; got {got}; expected {', '.join(needed)}")
-
-
-def require_values(figure: str, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
-    """Raise InputError, naming the values, if a column has values that the figure cannot draw."""
-    unknown = sorted(set(map(str, table[column])) - set(known))
-    if unknown:
-        raise InputError(f"{figure}: {column}: got {', '.join(map(repr, unknown))}; expected {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)

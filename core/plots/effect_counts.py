@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, theme
-
-COLUMNS: Final = ("pert", "up", "down")
 
 
 def figure(table: pd.DataFrame, least: int) -> go.Figure:
@@ -19,7 +15,6 @@ def figure(table: pd.DataFrame, least: int) -> go.Figure:
 
     table: pert, up, down (numbers of genes). least: the number of effects that a perturbation needs.
     """
-    drawing.require_columns("effect_counts", table, COLUMNS)
     ordered = table.assign(total=table["up"] + table["down"]).sort_values(["total", "pert"], ascending=[False, True])
     chart = go.Figure()
     names = [drawing.escape(pert) for pert in ordered["pert"]]

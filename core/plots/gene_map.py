@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.errors import InputError
 from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Floats
 
-COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
 KINDS: Final = ("other", "neighbour", "query")
 NAMED: Final = 5  # number of neighbours (largest shares first) shown with their symbols
 HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
@@ -32,13 +30,8 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     the x axis gives the number of genes outside. table: symbol, x, y (a gene without both is not drawn), kind (query, at most
     once; neighbour, other), share (of the prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de,
     mixed, or "" if unknown). query: its symbol; if it has no coordinates, the title of the x axis says so. axes: their titles.
-    Raise InputError if no gene has coordinates.
     """
-    drawing.require_columns("gene_map", table, COLUMNS)
-    drawing.require_values("gene_map", table, "kind", KINDS)
-    known = table.assign(label=label_signs.label_column("gene_map", table)).dropna(subset=["x", "y"])
-    if known.empty:
-        raise InputError(f"gene_map: got no gene with both x and y, for {query}; expected at least one")
+    known = table.assign(label=label_signs.label_column(table)).dropna(subset=["x", "y"])
     others, neighbours, query_rows = (known[known["kind"] == kind] for kind in KINDS)
     neighbours = neighbours.sort_values("share", ascending=False, kind="stable")
     shares = neighbours["share"]

@@ -46,7 +46,6 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
     table: from `table`.
     """
-    drawing.require_columns("gene_row_counts", table, COLUMNS)
     chart = _share_figure(table) if table["labelled"].sum() else _row_figure(table)
     chart.update_xaxes(title="rows per gene", tickvals=np.arange(len(table)), ticktext=table["rows_per_gene"], zeroline=False)
     chart.update_xaxes(showgrid=False, range=[-0.6, len(table) - 0.4])

@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-COLUMNS: Final = ("target", "guide", "n_cells", "remaining")
 _HIGHEST: Final = 200.0  # percent; larger values are drawn here
 
 
@@ -19,7 +18,6 @@ def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
     Guides above the dashed line count as failed. table: target, guide ("" for all cells of a perturbation), n_cells, remaining
     (share, NaN is not drawn).
     """
-    drawing.require_columns("knockdown", table, COLUMNS)
     known = table.dropna(subset=["remaining"])
     whole = known[known["guide"] == ""].sort_values(["remaining", "target"])
     place = {target: i + 1 for i, target in enumerate(whole["target"])}

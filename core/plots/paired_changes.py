@@ -13,7 +13,6 @@ from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
-COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
 _JUDGED = "perturbation and gene"  # the unit that decides: only it is drawn in colour
 _NAMES = {
     "row": "by rows alone",
@@ -29,8 +28,6 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     table: metric, unit (as in `_NAMES`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
     mean that such runs can detect, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
-    drawing.require_columns("paired_changes", table, COLUMNS)
-    drawing.require_values("paired_changes", table, "unit", _NAMES)
     has_band = not np.isnan(detectable) and table["metric"].eq("mean").any()
     words = f"detectable ±{detectable:.3f}" if has_band else ""
     rows = forest_plot.rows_in_blocks(table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else "")

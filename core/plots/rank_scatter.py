@@ -7,7 +7,6 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, label_signs, theme
 
-COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 _FILLED = {"opacity": 0.75}
 _STROKES = {"unknown": {"opacity": 1, "line": {"width": 1.5}}}  # an open sign must be visible on a dark page too
 
@@ -18,8 +17,7 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; rows with NaN are
     not drawn. A mark's customdata is its pair_id.
     """
-    drawing.require_columns("rank_scatter", table, COLUMNS)
-    known = table.assign(label=label_signs.label_column("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
+    known = table.assign(label=label_signs.label_column(table)).dropna(subset=["rank_a", "rank_b"])
     parts = {label: part for label in label_signs.SYMBOLS if len(part := known[known["label"] == label])}
     last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()

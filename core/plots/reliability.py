@@ -22,7 +22,6 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     in colour. score: the probability's name, such as "P(DE)". recalibrated: the same table for recalibrated probabilities,
     drawn hollow.
     """
-    drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
@@ -33,7 +32,6 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
         _draw_bands(chart, table)
         _draw_curve(chart, table, "circle")
     if recalibrated is not None:
-        drawing.require_columns("reliability", recalibrated, COLUMNS)
         _draw_curve(chart, recalibrated, "diamond-open")
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_r=60)
     chart.update_xaxes(title=f"predicted {score}, mean of a bin", range=[-0.03, 1.03], zeroline=False)

@@ -13,7 +13,6 @@ from core.plots import drawing, theme
 from core.stats.arrays import Codes, Floats
 from core.stats.ranks import round_for_ranks
 
-COLUMNS = ("label", "value")
 BINS: Final = 30
 _LINE: Final = 0.13  # height of a line of names above the highest bin, as a share of the bin's height
 # Label in the table → label whose colour and sign the theme defines.
@@ -25,8 +24,6 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
     table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
-    drawing.require_columns("score_histograms", table, COLUMNS)
-    drawing.require_values("score_histograms", table, "label", KINDS)
     edges = _edges(table["value"].to_numpy(dtype=np.float64))
     parts = table.groupby("label", sort=False)["value"]
     counts = {str(label): np.histogram(round_for_ranks(part), edges)[0] for label, part in parts}

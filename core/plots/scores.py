@@ -12,7 +12,6 @@ from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
 from core.texts import NO_BIOLOGY, estimate_text, number_text
 
-COLUMNS: Final = ("name", "estimate", "low", "high", "n")
 _OPTIONAL: Final[dict[str, Any]] = {"kind": "", "about": "", "cost": np.nan, "n_labelled": np.nan}
 _SYMBOLS: Final = {"": "circle", "here": "circle", "public": "diamond", "baseline": "square"}
 _WORDS: Final = {"": "", "here": "measured here", "public": "public score", "baseline": "without biology"}
@@ -36,12 +35,10 @@ def figure(
     baseline), chosen (in bold), about (a line of the hover), cost (of a slice; the costliest is in bold)
     and n_labelled. title: of the value axis, or DE, DIR, mean. by: a column of headings; names: of the
     names. most: how many are drawn. overall, control: the scores of all rows and of the no-biology
-    baseline, as lines. Raise InputError for missing columns and unknown kinds.
+    baseline, as lines.
     """
-    drawing.require_columns("scores", table.rename(columns={names: "name"}), COLUMNS)
     rows = table.head(most or len(table)).assign(name=table[names])
     rows = rows.assign(**{column: rows.get(column, default) for column, default in _OPTIONAL.items()})
-    drawing.require_values("scores", rows, "kind", _SYMBOLS)
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, label_signs, theme
 
-COLUMNS: Final = ("gene", "log2_fc", "fdr", "label")
 _SMALLEST: Final = 1e-300  # least FDR: floats can hardly represent smaller values
 _NAMED: Final = 6  # number of genes (lowest FDR first) shown with their names
 
@@ -21,8 +20,7 @@ def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.F
     Dashed lines are the thresholds of a change. target: the perturbed gene, always shown with its name. table: gene, log2_fc,
     fdr, label ("up", "down", "none", None for neither); rows with NaN (no test) are not drawn.
     """
-    drawing.require_columns("volcano", table, COLUMNS)
-    known = table.assign(label=label_signs.label_column("volcano", table)).dropna(subset=["log2_fc", "fdr"])
+    known = table.assign(label=label_signs.label_column(table)).dropna(subset=["log2_fc", "fdr"])
     known = known.assign(surely=-np.log10(known["fdr"].clip(lower=_SMALLEST)))
     chart = go.Figure()
     for label in label_signs.SYMBOLS:

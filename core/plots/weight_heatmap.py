@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
 from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Floats
 from core.texts import number_text
@@ -28,14 +27,10 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
     """Return a weight grid with one row for each pair of weights; columns: w_de, w_dir, mean, plateau.
 
     grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of DIR;
-    plateau: flags. Raise InputError for other shapes.
+    plateau: flags.
     """
     n = len(grid)
-    values, flags = np.asarray(mean, dtype=np.float64), np.asarray(plateau, dtype=np.bool_)
-    for name, array in (("mean", values), ("plateau", flags)):
-        if array.shape != (n, n):
-            raise InputError(f"weight_heatmap: {name}: got an array of shape {array.shape}; expected {(n, n)}")
-    columns = (np.repeat(grid, n), np.tile(grid, n), values.ravel(), flags.ravel())
+    columns = (np.repeat(grid, n), np.tile(grid, n), np.ravel(mean), np.ravel(plateau))
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
 
@@ -44,19 +39,15 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
 
     table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of at
     least two weights each. now: the current weights in DE and DIR, on or off the grid; best: a pair in the table; name: of the
-    component with these weights. Raise InputError if the table lacks a pair or has one twice, and if `best` is not in it.
+    component with these weights.
     """
-    drawing.require_columns("weight_heatmap", table, COLUMNS)
-    mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
-    at_best = table.loc[np.isclose(table["w_de"], best[0]) & np.isclose(table["w_dir"], best[1]), "mean"]
-    if len(at_best) != 1:
-        raise InputError(f"weight_heatmap: best: got {best}; expected a pair of weights in the table")
+    mean, plateau = (table.pivot(index="w_dir", columns="w_de", values=name) for name in ("mean", "plateau"))
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
     _draw_surface(chart, mean, plateau)
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _draw_best(chart, best, now, spans, float(at_best.iloc[0]))
+    _draw_best(chart, best, now, spans, float(mean.loc[best[1], best[0]]))
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
     label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
@@ -70,15 +61,6 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
             ticks="",
         )
     return chart
-
-
-def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a column as a matrix, weight of DIR by weight of DE."""
-    n_de, n_dir = table["w_de"].nunique(), table["w_dir"].nunique()
-    if min(n_de, n_dir) < 2 or len(table) != n_de * n_dir or table.duplicated(["w_de", "w_dir"]).any():
-        got = f"got {len(table)} rows of {n_de} weights of DE and {n_dir} of DIR"
-        raise InputError(f"weight_heatmap: {got}; expected one row per pair of at least two weights each")
-    return table.pivot(index="w_dir", columns="w_de", values=column)
 
 
 def _borders(weights: Floats) -> Floats:

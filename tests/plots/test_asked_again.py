@@ -17,7 +17,7 @@ TABLE = pd.DataFrame(
         ("P(<up>)", AGAIN, 0.4),
         ("P(<up>)", STANDS, math.nan),
     ],
-    columns=list(asked_again.COLUMNS),
+    columns=["name", "side", "p"],
 )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import InputError
 from core.plots import cumulative_share
 
 WHAT = "prior of P(DE)"
@@ -53,10 +52,3 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
     assert half == (pytest.approx(np.log10(2500)), 50, "2,500 genes hold half")
     assert most == (pytest.approx(np.log10(4500)), 90, "4,500 genes hold 90%")
     assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match=r"cumulative_share: got no neighbour for the prior of P\(DE\); expected at least one"):
-        cumulative_share.figure(TABLE.head(0), WHAT, "gene")
-    with pytest.raises(InputError, match=r"cumulative_share: share: row 2: got 0.4 after 0.3; expected heaviest first"):
-        cumulative_share.figure(TABLE.assign(share=[0.3, 0.3, 0.4, 0.1]), WHAT, "gene")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
 from core.plots import drawing
 
 
@@ -44,14 +43,3 @@ def test_chance_is_always_among_the_lines() -> None:
     lines = drawing.reference_lines({"count-only": 0.673})
     assert [(line.value, line.name) for line in lines] == [(0.5, "chance 0.5"), (0.673, "count-only 0.673")]
     assert drawing.reference_lines({"chance": 0.5}) == drawing.reference_lines({})
-
-
-def test_missing_columns_are_named() -> None:
-    with pytest.raises(InputError, match="roc: missing columns fpr, tpr; got who; expected who, fpr, tpr"):
-        drawing.require_columns("roc", pd.DataFrame({"who": []}), ["who", "fpr", "tpr"])
-
-
-def test_unknown_values_are_named() -> None:
-    table = pd.DataFrame({"label": ["up", "upp", "up"]})
-    with pytest.raises(InputError, match="spread: label: got 'upp'; expected up, down"):
-        drawing.require_values("spread", table, "label", ["up", "down"])

@@ -16,7 +16,7 @@ TABLE = pd.DataFrame(
         ("C", "", 40, np.nan),
         ("B", "B_1", 40, 9.0),
     ],
-    columns=list(knockdown.COLUMNS),
+    columns=["target", "guide", "n_cells", "remaining"],
 )
 
 

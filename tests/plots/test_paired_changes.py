@@ -14,7 +14,7 @@ TABLE = pd.DataFrame(
         ("DE", "perturbation and gene", 0.02, -0.01, 0.05, 2499),
         ("mean", "row", -0.01, np.nan, np.nan, 2499),
     ],
-    columns=list(paired_changes.COLUMNS),
+    columns=["metric", "unit", "estimate", "low", "high", "n"],
 )
 
 

@@ -15,7 +15,7 @@ TABLE = pd.DataFrame(
         ("D_w", "D", "w", "up", np.nan, 4.0),
         ("E_v", "E", "v", "down", 4.0, 4.0),
     ],
-    columns=list(rank_scatter.COLUMNS),
+    columns=["pair_id", "pert", "gene", "label", "rank_a", "rank_b"],
 )
 
 

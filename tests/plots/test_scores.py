@@ -15,7 +15,7 @@ TABLE = pd.DataFrame(
         ("react", 0.562, NAN, NAN, NAN, "public", False),
         ("counts", 0.5, 0.5, 0.5, 9, "baseline", False),
     ],
-    columns=[*scores.COLUMNS, "kind", "chosen"],
+    columns=["name", "estimate", "low", "high", "n", "kind", "chosen"],
 )
 SLICES = pd.DataFrame(
     [
@@ -24,7 +24,7 @@ SLICES = pd.DataFrame(
         ("one", NAN, NAN, NAN, 3, 3, NAN),
         ("test", NAN, NAN, NAN, 9, 0, NAN),
     ],
-    columns=["slice", *scores.COLUMNS[1:], "n_labelled", "cost"],
+    columns=["slice", "estimate", "low", "high", "n", "n_labelled", "cost"],
 )
 
 

@@ -15,7 +15,7 @@ TABLE = pd.DataFrame(
         ("T", -3.0, 1e-5, None),
         ("D", np.nan, np.nan, None),
     ],
-    columns=list(volcano.COLUMNS),
+    columns=["gene", "log2_fc", "fdr", "label"],
 )
 
 

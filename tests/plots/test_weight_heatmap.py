@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from core.errors import InputError
 from core.plots import weight_heatmap
 
 GRID = (0.0, 0.5, 1.0)
@@ -20,11 +18,6 @@ def test_table_is_one_row_a_pair() -> None:
     assert TABLE["w_de"].tolist() == [0.0] * 3 + [0.5] * 3 + [1.0] * 3
     assert TABLE["w_dir"].tolist() == [0.0, 0.5, 1.0] * 3
     assert TABLE.loc[5].tolist() == [0.5, 1.0, 0.62, True]
-
-
-def test_arrays_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match=r"weight_heatmap: plateau: got an array of shape \(9,\); expected \(3, 3\)"):
-        weight_heatmap.table(GRID, MEAN, np.ravel(PLATEAU))
 
 
 def test_the_weight_of_de_is_across_and_that_of_dir_is_up() -> None:
@@ -48,12 +41,3 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     places = {name: (trace.x[0], trace.y[0], trace.marker.symbol) for name, trace in drawn.items()}
     assert places == {"best weights": (0.5, 1.0, "circle"), "your weights": (0.2, 0.9, "cross")}
     assert chart.layout.annotations[0].text == "best 0.620"
-
-
-def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="weight_heatmap: got 8 rows of 3 weights of DE and 3 of DIR; expected one row per pair"):
-        weight_heatmap.figure(TABLE.head(8), (0, 0), (0.5, 1), "text")
-    with pytest.raises(InputError, match="weight_heatmap: got 9 rows"):
-        weight_heatmap.figure(pd.concat([TABLE.head(8), TABLE.head(1)]), (0, 0), (0.5, 1), "text")
-    with pytest.raises(InputError, match=r"weight_heatmap: best: got \(0.4, 1\); expected a pair of weights in the table"):
-        weight_heatmap.figure(TABLE, (0, 0), (0.4, 1), "text")
