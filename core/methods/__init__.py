@@ -15,7 +15,6 @@ text_reading     what judge_rubric and read_findings share: a question about eac
 judge_rubric     a rubric answered about the texts of another run: it predicts nothing (marked_passage: what decided)
 read_findings    lists what another run's texts say, by a schema, with quotations: it predicts nothing
                  (schema: its fields, and which quotations stand in the text)
-blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 conversation     one row's calls to a model   row_feed: what happens to a row, for whoever watches

@@ -17,10 +17,9 @@ from core.errors import NotFound, StateError
 from core.methods.fusion_components import ComponentLoader, DatasetPriors, SourceRun, load_components
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.stats.official_score import point_score
-from core.stats.scores_and_labels import Scores
 from core.transfer.cut_priors import SEEDS
 from core.transfer.cuts import cut_values
-from core.transfer.fusion import Component, Percentiles, fuse, percentiles_of
+from core.transfer.fusion import Percentiles, fuse, percentiles_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
@@ -43,37 +42,14 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
     """
     loader = KeptRuns(loader)
-    if not can_cut_again(settings, loader):
-        return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, None)
-    weights = settings.weights()
-
-    def score(seed: int) -> Scores:
-        return fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
-
-    return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, score)
-
-
-def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Return the evaluation of a blend of probabilities, as `evaluate_fusion` does of one of percentiles."""
-    loader, weights = KeptRuns(loader), settings.weights()
-
-    def score(seed: int) -> Scores:
-        rows, components = load_components(CutLoader(loader, seed), settings)
-        values = _in_order(raw_values(components), rows["pair_id"].tolist(), pair_ids)
-        return fuse(values, weights).scores()
-
-    return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, score if can_cut_again(settings, loader) else None)
-
-
-def raw_values(components: Sequence[Component]) -> Percentiles:
-    """Return the components' probabilities instead of their percentiles."""
-    return Percentiles(np.stack([each.p_de for each in components]), np.stack([each.p_up for each in components]))
-
-
-def _in_order(values: Percentiles, rows: Sequence[str], pair_ids: Sequence[str]) -> Percentiles:
-    position = {pair_id: i for i, pair_id in enumerate(rows)}
-    order = np.array([position[pair_id] for pair_id in pair_ids])
-    return values.take(order)
+    protocols = fusion_protocols(settings, loader)
+    values: list[list[float]] = []
+    if folds_among(protocols) and can_cut_again(settings, loader):
+        try:
+            values = list(_score_cuts(settings, protocols, pair_ids, loader))
+        except (NotFound, StateError):  # a space that was deleted or changed: other cuts cannot be known any more
+            values = []
+    return _record(protocols, values)
 
 
 def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:
@@ -93,22 +69,9 @@ def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
 def percentiles_of_cut(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int) -> Percentiles:
     """Return the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
     rows, components = load_components(CutLoader(loader, seed), settings)
-    return _in_order(percentiles_of(components, settings.reference), rows["pair_id"].tolist(), pair_ids)
-
-
-def _evaluation(
-    protocols: Sequence[EvaluationProtocol],
-    pair_ids: Sequence[str],
-    loader: ComponentLoader,
-    score: Callable[[int], Scores] | None,
-) -> dict[str, Any]:
-    values: list[list[float]] = []
-    if score is not None and folds_among(protocols):
-        try:
-            values = list(_score_cuts(protocols, pair_ids, loader.index(), score))
-        except (NotFound, StateError):  # a space that was deleted or changed: other cuts cannot be known any more
-            values = []
-    return _record(protocols, values)
+    position = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
+    order = np.array([position[pair_id] for pair_id in pair_ids])
+    return percentiles_of(components, settings.reference).take(order)
 
 
 def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) -> dict[str, Any]:
@@ -117,12 +80,14 @@ def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) ->
 
 
 def _score_cuts(
-    protocols: Sequence[EvaluationProtocol], pair_ids: Sequence[str], index: RowIndex, score: Callable[[int], Scores]
+    settings: FusionSettings, protocols: Sequence[EvaluationProtocol], pair_ids: Sequence[str], loader: ComponentLoader
 ) -> Iterator[list[float]]:
     """Yield DE and DIR of each cut, inside its own cells."""
+    index, weights = loader.index(), settings.weights()
     positions = index.positions_of(pair_ids)
     for seed in SEEDS:
-        found = point_score(index.labels[positions], score(seed), cells_under(with_seed(protocols, seed), index, positions))
+        scores = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
+        found = point_score(index.labels[positions], scores, cells_under(with_seed(protocols, seed), index, positions))
         yield [found.de, found.dir]
 
 

@@ -259,7 +259,6 @@ REFUSED = "run reading: a reading of texts by judge_rubric, without predictions;
         ("fuse", "--base", "reading", "--with", "debate", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
         ("fuse", "--base", "debate", "--with", "reading", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
         ("fuse", "--from", "debate", "--base", "reading", "--w-de", "0.5", "--w-dir", "0.5", "--name", "f"),
-        ("run", "blend", "--set", "base=debate", "--set", "with=reading"),
         ("package", "reading", "--track", "B", "--out", "x.zip"),
         ("report", "site", "reading", "--out", "x"),
         ("export", "reading", "--format", "eval", "--out", "x.eval"),

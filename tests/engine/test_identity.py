@@ -27,8 +27,7 @@ from tests.fakes.scripted import serving
 KNN = {"spaces": "near", "protocol": "loo"}
 FUSION = {"base": "llm train", "with": "knn", "w_de": "0.5", "w_dir": "0.7"}
 RECOVERED = {"base": "llm train", "fused": "fused", "w_de": "0.5", "w_dir": "0.7"}
-BLEND = {"base": "llm train", "with": "knn"}
-DERIVED: Mapping[str, Mapping[str, str]] = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED, "blend": BLEND}
+DERIVED: Mapping[str, Mapping[str, str]] = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED}
 
 
 def furnish(workspace: Workspace) -> None:
@@ -36,7 +35,6 @@ def furnish(workspace: Workspace) -> None:
     launch.start(workspace, RunRequest("knn", options=KNN, name="knn"))
     launch.start(workspace, RunRequest("fusion", options=FUSION, name="fused"))
     launch.start(workspace, RunRequest("recovered", options=RECOVERED, name="recovered"))
-    launch.start(workspace, RunRequest("blend", options=BLEND, name="blend"))
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +71,6 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
 
 Way = Callable[[Workspace], str]
 WAYS: Mapping[str, Mapping[str, Way]] = {
-    "blend": {
-        "run": lambda w: run_command(w, "blend"),
-        "run, its weights named": lambda w: run_command(w, "blend", "--set", "w_de=0.5", "--set", "w_dir=.50"),
-    },
     "knn": {
         "run": lambda w: run_command(w, "knn"),
         "run, its rows named": lambda w: run_command(w, "knn", "--rows", "split=train"),
