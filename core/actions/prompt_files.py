@@ -17,7 +17,7 @@ from core.file_io import read_file, replace_file
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCounter
 from core.methods.base import is_sha256
-from core.methods.prompt_only import count_prompt, describe_count, lacks_answer
+from core.methods.prompt_only import count_prompt, lacks_answer
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
 from core.system_errors import explain
@@ -104,7 +104,7 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
             counter = TokenCounter(client, spec.model)
             counted = await asyncio.gather(*(count_prompt(prompts[row], counter) for row in spec.rows))
         pairs = zip(spec.rows, counted, strict=True)
-        return {row: describe_count(found) for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
+        return {row: found.words for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
 
     long = asyncio.run(count())
     if long:

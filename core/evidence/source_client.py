@@ -26,7 +26,7 @@ from core.evidence.sources import (
 )
 from core.net.rate_limit import MARGIN, RateLimit
 from core.net.response_cache import CachedResponse, ResponseCache
-from core.net.retry import Fault, Sleep
+from core.net.retry import Fault
 
 T = TypeVar("T")
 Mode = Literal["live", "offline"]
@@ -54,21 +54,13 @@ class SourceClient:
     version is asked for it once, before the first other request.
     """
 
-    def __init__(
-        self,
-        settings: SourceSettings,
-        mode: Mode = "live",
-        literature: Literature = "passage",
-        *,
-        rng: random.Random | None = None,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
+    def __init__(self, settings: SourceSettings, mode: Mode = "live", literature: Literature = "passage") -> None:
         self.settings, self.mode, self.literature = settings, mode, literature
         self.perts: tuple[str, ...] = ()
         self.genes: tuple[str, ...] = ()
         self.cache = ResponseCache(settings.cache) if settings.cache else None
         self._policy = settings.retry_policy
-        self._rng, self._sleep = rng or random.Random(), sleep
+        self._rng = random.Random()
         self._transports: dict[str, SourceTransport] = {}
         self._versions: dict[str, asyncio.Task[str]] = {}
         self._pending: dict[str, asyncio.Task[Mapping[str, CachedResponse]]] = {}
@@ -140,7 +132,7 @@ class SourceClient:
             # The site's title, not its address: errors are stored and passed on.
             raise ERROR_OF_FAULT[fault.kind](f"{site.title}: {fault.message}, expected an answer{attempts}")
         if not fault.busy:
-            await self._sleep(wait_s)
+            await asyncio.sleep(wait_s)
 
     def _check_not_blocked(self, site: Site) -> None:
         """Raise SourceSilent while a source that requested too long a wait is avoided."""
@@ -152,7 +144,7 @@ class SourceClient:
     def _transport(self, site: Site) -> SourceTransport:
         if site.name not in self._transports:
             lease_s = self.settings.timeout_s + MARGIN
-            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, self._sleep, lease_s)
+            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, lease_s=lease_s)
             self._transports[site.name] = SourceTransport(site, self.settings, rate_limit)
         return self._transports[site.name]
 

@@ -10,7 +10,7 @@ import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from core.config import tiktoken_folder
 from core.llm.answers import read_json, read_token_count
@@ -33,6 +33,12 @@ class TokenCount:
 
     tokens: int
     counted_by: Literal["server", "tiktoken", "bytes"]
+
+    @property
+    def words(self) -> str:
+        """The count, as in "5,000 tokens (counted by server)"."""
+        who = "an upper bound: nobody counted them" if self.counted_by == "bytes" else f"counted by {self.counted_by}"
+        return f"{self.tokens:,} tokens ({who})"
 
 
 class TokenCounter:
@@ -99,24 +105,12 @@ def _without_logprobs(raw: str) -> str:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list):
         return raw
-    kept = [_without(choice) for choice in choices]
+    kept = [{**each, "logprobs": None} if isinstance(each, Mapping) and each.get("logprobs") else each for each in choices]
     if kept == choices:
         return raw
     shorter = {**body, "choices": kept}
     text = json.dumps(shorter)
-    return json.dumps({NOTE: f"log-probabilities of {_count(choices):,} tokens, {len(raw) - len(text):,} characters"} | shorter)
-
-
-def _without(choice: Any) -> Any:
-    """Return a choice without its log-probabilities."""
-    return {**choice, "logprobs": None} if isinstance(choice, Mapping) and choice.get("logprobs") else choice
-
-
-def _count(choices: list[Any]) -> int:
-    """Return how many tokens of the choices have log-probabilities."""
-    given = [choice.get("logprobs") for choice in choices if isinstance(choice, Mapping)]
-    tokens = [logprobs.get("content") for logprobs in given if isinstance(logprobs, Mapping)]
-    return sum(len(each) for each in tokens if isinstance(each, list))
+    return json.dumps({NOTE: f"log-probabilities, {len(raw) - len(text):,} characters"} | shorter)
 
 
 def count_with_tiktoken(model: str, text: str) -> int | None:

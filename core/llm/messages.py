@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from operator import add
 from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import InputError
@@ -146,18 +147,7 @@ class Usage:
     estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.cached_calls + other.cached_calls,
-            self.attempts + other.attempts,
-            self.tool_calls + other.tool_calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.uncounted + other.uncounted,
-            self.latency_ms + other.latency_ms,
-            self.estimated_tokens + other.estimated_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 Outcome = Usage | Literal["asked", "failed"]  # of a request: what its answer cost, that it is sent, or that it failed

@@ -197,7 +197,7 @@ async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
     counted = await count_prompt(prompt, TokenCounter(context.client, context.model))
     if counted.tokens > A_PROMPT_TOKENS:
-        raise InputError(f"{pair.pair_id}: prompt of {describe_count(counted)}, expected at most {A_PROMPT_TOKENS:,}")
+        raise InputError(f"{pair.pair_id}: prompt of {counted.words}, expected at most {A_PROMPT_TOKENS:,}")
     return counted
 
 
@@ -208,12 +208,6 @@ async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
     """
     bound = TokenCount(len(prompt.encode()), "bytes")
     return bound if bound.tokens <= A_PROMPT_TOKENS else await counter.count(prompt)
-
-
-def describe_count(counted: TokenCount) -> str:
-    """Return "5,000 tokens (counted by server)"."""
-    who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
-    return f"{counted.tokens:,} tokens ({who})"
 
 
 async def ask_under_seed(

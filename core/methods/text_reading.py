@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from core.errors import InputError
 from core.hashes import sha256_of
@@ -23,24 +23,13 @@ from core.methods.conversation import (
     event_of,
     gather_all,
 )
+from core.methods.schema import Passage
 from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
 
 _MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
 
 
-class Item(Protocol):
-    """What one question is about. seq: of its first text. stage, role: of the call and its events."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def stage(self) -> str: ...
-
-    @property
-    def role(self) -> str: ...
-
-
-ItemT = TypeVar("ItemT", bound=Item)
+ItemT = TypeVar("ItemT", bound=RowText | Passage)
 ValueT = TypeVar("ValueT")
 
 
@@ -121,7 +110,7 @@ def mark(text: str) -> str:
     return sha256_of(text)[:_MARK_DIGITS]
 
 
-def _call_of(item: Item, context: Context) -> CallSpec:
+def _call_of(item: RowText | Passage, context: Context) -> CallSpec:
     options = context.options
     by_logprobs = options.get("answers") == "logprobs"
     return CallSpec(item.stage, item.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)

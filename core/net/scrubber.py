@@ -34,9 +34,6 @@ class Scrubber:
         self._long = tuple(secret for secret in ordered if len(secret) >= SHORTEST)
         self._short = tuple(secret for secret in ordered if len(secret) < SHORTEST)
 
-    def __repr__(self) -> str:
-        return f"Scrubber({len(self._long) + len(self._short)} secrets)"
-
     def __call__(self, text: str) -> str:
         """Return the text with `[key]` instead of every secret: as it is, as JSON, HTML or a URL escape it (once or twice, in
         either case), in Base64, also behind a user's name or "Bearer", and broken over lines."""

@@ -28,7 +28,7 @@ def test_a_long_one_without_its_log_probabilities_says_so_in_front() -> None:
     assert len(raw) > LONG_CHARACTERS > len(kept)
     assert next(iter(json.loads(kept))) == NOTE
     left = len(raw) - len(json.dumps(completion("<answer>A</answer>", logprobs=None)))
-    assert json.loads(kept)[NOTE] == f"log-probabilities of 2,000 tokens, {left:,} characters"
+    assert json.loads(kept)[NOTE] == f"log-probabilities, {left:,} characters"
     read, whole = read_answer(kept), read_answer(raw)
     assert isinstance(read, Answer)
     assert isinstance(whole, Answer)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 class Rule:
     """A question that a rule answers. Add one to `built_in.RULES`, or to the `RULES` of another file in this package.
 
-    answer: returns one of `answers`, or "" if the text does not answer the question. answers, unit, roles, stages: as in
-    `Rubric`.
+    answer: returns one of `answers`, or "" if the text does not answer the question. answers, unit: as in `Rubric`.
     """
 
     name: str
@@ -34,15 +33,11 @@ class Rule:
     answer: Callable[[RuleText], str]
     answers: tuple[str, ...] = YES_NO
     unit: Unit = "brief"
-    roles: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
 
     @property
     def rubric(self) -> Rubric:
         """The rubric that this rule answers."""
-        return Rubric(
-            self.name, self.question, self.answers, unit=self.unit, roles=self.roles, stages=self.stages, rule=self.name
-        )
+        return Rubric(self.name, self.question, self.answers, unit=self.unit, rule=self.name)
 
 
 def yes_if(holds: bool) -> str:

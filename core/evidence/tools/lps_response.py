@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
 from core.evidence.packs import Response
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
-class LpsResponse(TypedDict):
-    """Log fold change, p-values in [0, 1] as the source rounds them, mean expression with (lps) and without LPS (ctrl)."""
-
-    symbol: str
-    logfc: float
-    p_value: float
-    p_adj: float
-    mean_lps: float
-    mean_ctrl: float
-
-
-def _body(symbol: str, response: Response) -> LpsResponse:
-    return LpsResponse(
-        symbol=symbol,
-        logfc=response.logfc,
-        p_value=response.p_value,
-        p_adj=response.p_adj,
-        mean_lps=response.mean_lps,
-        mean_ctrl=response.mean_ctrl,
-    )
+def _body(symbol: str, response: Response) -> dict[str, Any]:
+    """Return the symbol and the fields of the response."""
+    return {"symbol": symbol, **response._asdict()}
 
 
 def _ask(query: Query) -> Answer:

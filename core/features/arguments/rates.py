@@ -33,9 +33,8 @@ class RoleRates:
 
     n: texts; unread: those that the judge could not read; yes: those it gives the answer; answers: of
     each answer the number of texts. rate: as judged, which ignores the judge's errors. labels: texts
-    that people labelled in a sample; missing_labels: how many more a corrected rate takes, which is None until then; power: the
-    weight of the judge's answers in it, 0 for none. sensitivity, specificity: None without a label
-    of that answer.
+    that people labelled in a sample; missing_labels: how many more a corrected rate takes, which is None
+    until then. sensitivity, specificity: None without a label of that answer.
     """
 
     n: int
@@ -46,7 +45,6 @@ class RoleRates:
     labels: int = 0
     missing_labels: int = 0
     corrected: Interval | None = None
-    power: float = 0.0
     sensitivity: Interval | None = None
     specificity: Interval | None = None
 
@@ -255,5 +253,4 @@ def _rates_of(frame: pd.DataFrame, judge: str, answers: Sequence[str]) -> RoleRa
     rates = replace(rates, labels=n_labels, sensitivity=right[0], specificity=right[1])
     if n_labels < FEWEST_LABELS:
         return replace(rates, missing_labels=FEWEST_LABELS - n_labels)
-    corrected = corrected_rate(texts)
-    return replace(rates, corrected=corrected.interval, power=corrected.power)
+    return replace(rates, corrected=corrected_rate(texts).interval)

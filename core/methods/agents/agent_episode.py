@@ -188,8 +188,7 @@ class Episode:
     def check_prompt(self, counted: TokenCount) -> None:
         """Raise TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
         if counted.tokens > B_PROMPT_TOKENS:
-            who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
-            self.end_row(f"system prompt of {counted.tokens:,} tokens ({who}), expected at most {B_PROMPT_TOKENS:,}")
+            self.end_row(f"system prompt of {counted.words}, expected at most {B_PROMPT_TOKENS:,}")
 
     def end_row(self, why: str) -> None:
         """End the row with TrackLimitExceeded; the model is not asked again."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 
 from core.base.result import Figure, Table, hidden
-from core.evidence.packs import Packs
-from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.features.perturbqa.baselines.material import make_material, read_gene_knowledge
 from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
-from core.features.perturbqa.baselines.table import BASELINES, BaselineTable, Reach, score_baselines
+from core.features.perturbqa.baselines.table import BASELINES, Reach
 from core.label_marks import UNMARKED, LabelMarks
-from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
+from core.scoring.baselines import Baseline, BaselineScore
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.delong import Estimate
 from core.texts import number_text
-from core.transfer.row_index import RowIndex
-from core.types import TRAIN
 
 QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 
@@ -141,44 +136,3 @@ def _published_line(each: PublishedScore) -> dict[str, str | None]:
     scores = {f"{name} by gene": getattr(each, key) for name, key in QUESTIONS.items()}
     texts = {name: None if score is None else number_text(score, ".2f") for name, score in scores.items()}
     return {"method": each.method, **texts, "beside": each.beside, "difference": each.differs}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitInputs:
-    """The rows of a split and the training rows.
-
-    dataset, training: the names of their datasets. frame: from `pairs.frame`. packs: knowledge about genes. attention: see
-    `Material`. expression: see `dataset_baselines`. marks: of the scored labels.
-    """
-
-    dataset: str
-    training: str
-    frame: pd.DataFrame
-    packs: Packs
-    attention: AttentionGrid | None = None
-    expression: pd.DataFrame | None = None
-    marks: LabelMarks = UNMARKED
-
-
-def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[float], object] = lambda _: None) -> SplitBaselines:
-    """Return the baselines of the labelled rows of a split. Raise InputError if it has none."""
-    frame = inputs.frame
-    baselines = dataset_baselines(frame, split, inputs.expression)
-    table = BaselineTable((), ())
-    sources: tuple[str, ...] = ()
-    if split != TRAIN:
-        index = RowIndex.of_frame(frame)
-        genes = read_gene_knowledge(inputs.packs, index.symbols)
-        material = make_material(index, frame["split"].to_numpy(dtype=object), split, genes, inputs.attention)
-        table, sources = score_baselines(material, progress), genes.sources
-    return SplitBaselines(
-        inputs.dataset,
-        split,
-        inputs.training,
-        int(((frame["split"] == split) & frame["label"].notna()).sum()),
-        (*baselines, *table.baselines),
-        table.coverage,
-        sources,
-        load_published_scores().of(inputs.dataset),
-        inputs.marks,
-    )
