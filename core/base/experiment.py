@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
@@ -88,27 +88,15 @@ class Experiment:
         return (self.base, *self.arms)
 
 
-class ExperimentKind(Protocol):
+@dataclass(frozen=True, slots=True)
+class Kind:
     """A kind of experiment: a file in core/features/experiments/kinds, or what another feature brings as `experiments`.
 
     name: as commands take it. settings: a dataclass of settings (`core.fields.record.setting`). Either `build` or `compute` is
-    None: an experiment of arms that are runs is built and then made by the engine, a computed one makes no run.
+    None: an experiment of arms that are runs is built and then made by the engine, a computed one makes no run. missing: what a
+    dataset (None: the workspace's own) lacks for it, in words. complete: adds what the kind itself reads in the finished runs,
+    given arm → (cut, seed) → id of a run, to the result of comparing them.
     """
-
-    name: str
-    title: str
-    question: str
-    settings: type
-    build: Callable[[Workspace, Any], Experiment] | None
-    compute: Callable[[Workspace, Any], Result] | None
-    missing: Callable[[Workspace, str | None], list[str]]
-    complete: Callable[[Workspace, Experiment, Runs, Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind as a value. missing: what a dataset (None: the workspace's own) lacks for it, in words. complete: adds what the kind
-    itself reads in the finished runs, given arm → (cut, seed) → id of a run, to the result of comparing them."""
 
     name: str
     title: str

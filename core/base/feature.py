@@ -134,7 +134,7 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
         "methods": "core.methods.base:Method",
         "tools": "core.evidence.tool:Tool",
         "jobs": "core.actions.job_kinds.base:JobKind",
-        "experiments": "core.base.experiment:ExperimentKind",
+        "experiments": "core.base.experiment:Kind",
     }
 )
 

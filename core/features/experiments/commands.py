@@ -11,7 +11,7 @@ import typer
 
 from core.actions import launch
 from core.actions.workspace import Workspace
-from core.base.experiment import ExperimentKind
+from core.base.experiment import Kind
 from core.base.result import Result
 from core.cli import names
 from core.cli.base import Detach, Json, say_arm, say_progress, show
@@ -94,7 +94,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
             "key": saved.key,
             "dataset": names_of.get(saved.dataset, saved.dataset),
             "runs": len(saved.ids),
-            "done": sum(states.get(run) == "done" for run in saved.ids),
+            "done": len(saved.ids) - saved.count_left(states),
         }
         for saved in engine.list_saved(context.obj)
     ]
@@ -103,7 +103,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     show({"kinds": kind_records, "experiments": made}, as_json, text)
 
 
-def _missing_of(workspace: Workspace, kind: ExperimentKind) -> list[str]:
+def _missing_of(workspace: Workspace, kind: Kind) -> list[str]:
     try:
         return kind.missing(workspace, None)
     except InputError as error:  # there is no dataset yet
@@ -176,7 +176,7 @@ def show_(
     show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)), as_json)
 
 
-def _make(workspace: Workspace, kind: ExperimentKind, settings: Any) -> Result:
+def _make(workspace: Workspace, kind: Kind, settings: Any) -> Result:
     if kind.compute is not None:
         with working(kind.title):
             return kind.compute(workspace, settings)
@@ -191,7 +191,7 @@ def _is_file(target: str) -> bool:
 
 def _read_settings(
     workspace: Workspace, target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
-) -> tuple[ExperimentKind, Any]:
+) -> tuple[Kind, Any]:
     """Return the kind and its settings: those that were given, the rest as the kind says."""
     usual = values_of(CommonSettings())
     given = {name: value for name, value in chosen.items() if value != usual[name]}

@@ -222,7 +222,6 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         n_labelled=arms.compare(experiment.base.name, experiment.base.name).comparison.n_labelled,
         contrasts=_contrasts(arms),
         left_out=left,
-        tokens=arms.loader.tokens(made),
         remarks=experiment.remarks,
         details=details,
         is_computed=not any(map(asks_model, experiment.every)),

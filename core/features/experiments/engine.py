@@ -7,8 +7,8 @@ asked twice: an experiment that was killed goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from core.actions import jobs, launch
@@ -16,9 +16,9 @@ from core.actions import runs as run_actions
 from core.actions.component_loader import default_dataset
 from core.actions.made_runs import Progress, server_of
 from core.actions.workspace import Workspace
-from core.base.experiment import Experiment, ExperimentKind, Runs
+from core.base.experiment import Experiment, Kind, Runs
 from core.base.result import Figure, Table, hidden, inline
-from core.engine.request import Expectation, expect, expected_calls, money_text
+from core.engine.request import Expectation, cost_sentence, expect, expected_calls
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import asks_model, result_of_runs
@@ -70,9 +70,9 @@ class SavedExperiment:
         """Its name in the ledger, with its key: others may ask other rows of the same run."""
         return f"{self.name[:LONGEST_NAME]} ({self.key})"
 
-    def is_done(self, states: Mapping[str, str]) -> bool:
-        """Return whether every run is done. states: run id → status."""
-        return all(states.get(run) == "done" for run in self.ids)
+    def count_left(self, states: Mapping[str, str]) -> int:
+        """Return how many of its runs are not done. states: run id → status."""
+        return sum(states.get(run) != "done" for run in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,46 +142,30 @@ class ExperimentPlan:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What is unknown beforehand, and why the answers of a run that is asked again do not count as done."""
-        unknown = "Tokens are unknown before this method's first call with this model."
+        """Why the answers of a run that is asked again do not count as done, and what is unknown of the variances."""
         own = (
             "The run has other rows than these, so its answers are asked for as a run of these rows; the cache has most of them."
         )
         first = next((run for run in self.runs if run.seed == 0), None)
         is_other = self.experiment.again and first is not None and first.run != self.experiment.again and not first.is_done
         return (
-            *((unknown,) if self.cost.calls and self.cost.prompt_tokens is None else ()),
             *((own,) if is_other else ()),
             *(self.power.caveats if self.power else ()),
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the arms, the cost, and what the rows can show of each arm."""
+        """Return the arms, and what the rows can show of each arm."""
         arms = [{"arm": arm.name, "change": arm.change or None, "runs": arm.runs, "done": arm.done} for arm in self.arms]
-        rounded = {name.replace("_", " "): _rounded(value) for name, value in asdict(self.cost).items() if name != "money"}
-        row = {"runs": self.total, "left": self.left, **rounded, "money": self.cost.money}
-        cost = [Table("Cost of what is left", (row,))] if self.cost.calls else []
-        return (Table("Arms of the plan", tuple(arms)), *cost, *(self.power.tables() if self.power else ()))
+        return (Table("Arms of the plan", tuple(arms)), *(self.power.tables() if self.power else ()))
 
     def figure(self) -> Figure | None:
         """Return None: a plan is a table."""
         return None
 
     def _cost(self) -> str:
-        if not self.left:
-            return f"All {self.total} runs are done."
-        cost, made = self.cost, f"{self.left} of {self.total} runs are left"
-        if not cost.calls:
-            return f"{made}; they call no model."
-        tokens = ""
-        if cost.prompt_tokens is not None and cost.completion_tokens is not None:
-            tokens = f", about {cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens"
-        money = "" if cost.money is None else f", {money_text(cost.money)}"
-        return f"{made}: {cost.calls:,} calls{tokens}{money}. Cached answers cost nothing."
-
-
-def _rounded(value: float | None) -> int | None:
-    return None if value is None else round(value)
+        if self.left and not self.cost.calls:
+            return f"{self.left} of {self.total} runs are left; they call no model."
+        return cost_sentence(self.cost, self.left, self.rows)
 
 
 def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
@@ -249,8 +233,10 @@ def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
 
 def list_saved(workspace: Workspace) -> list[SavedExperiment]:
     """Return every experiment that was started here; without those whose record cannot be read."""
+    with workspace.store.read() as db:
+        presets = notes.presets_of_page(db, PAGE)
     listed = []
-    for key, values in _presets(workspace).items():
+    for key, values in presets.items():
         try:
             listed.append(_read_saved(values))
         except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
@@ -260,11 +246,8 @@ def list_saved(workspace: Workspace) -> list[SavedExperiment]:
 
 def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
     """Return the experiment of a key or name. Raise NotFound, and InputError for a name that several have."""
-    presets = _presets(workspace)
-    if name in presets:
-        return _read_saved(presets[name])
     known = list_saved(workspace)
-    named = [saved for saved in known if saved.name == name]
+    named = [saved for saved in known if name in (saved.key, saved.name)]
     if not named:
         raise NotFound(f"experiment {name!r}: not in this workspace, {list_known(name, [saved.name for saved in known])}")
     if len(named) > 1:
@@ -273,19 +256,17 @@ def find_saved(workspace: Workspace, name: str) -> SavedExperiment:
 
 
 def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
-    """Return the result of an experiment. Raise StateError, with what is missing, while a run of it is not done."""
-    _refuse_unfinished(workspace, saved)
+    """Return the result of an experiment. Raise StateError while a run of it is not done."""
     kind = kind_named(saved.kind)
-    experiment = experiment_of(workspace, saved)
+    with workspace.store.read() as db:
+        left = saved.count_left(runs.statuses(db))
+    if left:
+        raise StateError(f"experiment {saved.name!r}: {left} of {len(saved.ids)} runs are missing; resume it")
+    experiment = replace(_build(kind, workspace, _settings_of(saved)), rows=saved.rows)
     with workspace.store.read() as db:
         result = result_of_runs(db, saved.kind, experiment, saved.made)
     completed: ExperimentResult = kind.complete(workspace, experiment, saved.made, result)
     return completed
-
-
-def experiment_of(workspace: Workspace, saved: SavedExperiment) -> Experiment:
-    """Return the experiment that was saved, on its rows."""
-    return replace(_build(kind_named(saved.kind), workspace, _settings_of(saved)), rows=saved.rows)
 
 
 def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
@@ -293,21 +274,7 @@ def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
     return jobs.folder_of(workspace, JOB, saved.key)
 
 
-def _refuse_unfinished(workspace: Workspace, saved: SavedExperiment) -> None:
-    with workspace.store.read() as db:
-        states = runs.statuses(db)
-    left = [
-        f"{arm}, cut {cut}, seed {seed}"
-        for arm, of_arm in saved.runs.items()
-        for cut, seed, run in of_arm
-        if states.get(run) != "done"
-    ]
-    if left:
-        total = len(saved.ids)
-        raise StateError(f"experiment {saved.name!r}: {len(left)} of {total} runs are missing, such as {left[0]}; resume it")
-
-
-def _build(kind: ExperimentKind, workspace: Workspace, settings: Any) -> Experiment:
+def _build(kind: Kind, workspace: Workspace, settings: Any) -> Experiment:
     if kind.build is None:
         raise InputError(f"experiment {kind.name!r}: is computed and makes no run, expected a kind with arms")
     return kind.build(workspace, settings)
@@ -317,15 +284,10 @@ def _refuse_impossible(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.every]
     if len(set(names)) < len(names):
         raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
-    if not experiment.rows:
-        raise InputError(f"experiment {experiment.name!r}: no rows, expected at least one")
     if experiment.measure == "answers" and (
         len(experiment.cuts) > 1 or not experiment.noise_seeds or not asks_model(experiment.base)
     ):
         raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under a single cut")
-    missing = next((arm.fused.base for arm in experiment.arms if arm.fused is not None and arm.fused.base not in names), None)
-    if missing is not None:
-        raise InputError(f"experiment {experiment.name!r}: an arm is fused from {missing!r}, which is none of its arms")
     for arm in experiment.every:
         refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
 
@@ -344,11 +306,6 @@ def _settings_of(saved: SavedExperiment) -> Any:
     """Return the settings of a saved experiment, with the ids of its rows if its kind has a setting `rows`."""
     settings: Any = make(kind_named(saved.kind).settings, saved.values)
     return replace(settings, rows=saved.rows) if any(each.name == "rows" for each in fields(settings)) else settings
-
-
-def _presets(workspace: Workspace) -> Mapping[str, Mapping[str, Any]]:
-    with workspace.store.read() as db:
-        return notes.presets_of_page(db, PAGE)
 
 
 def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:
@@ -370,18 +327,14 @@ def _as_entered(planned: ExperimentPlan) -> Experiment:
 
 
 def _save(workspace: Workspace, saved: SavedExperiment) -> None:
-    presets = _presets(workspace)
-    if saved.key not in presets or _read_saved(presets[saved.key]) != saved:
+    if saved not in list_saved(workspace):
         values = {each.name: getattr(saved, each.name) for each in fields(saved)}
         run_actions.save_preset(workspace, PAGE, saved.key, json.loads(json.dumps(values)))
 
 
 def _with_known_ids(workspace: Workspace, saved: SavedExperiment) -> SavedExperiment:
     """Return an experiment with the ids that were saved of runs whose specification cannot be resolved now."""
-    before = _presets(workspace).get(saved.key)
-    if before is None:
-        return saved
-    known = _read_saved(before).made
+    known = next((each for each in list_saved(workspace) if each.key == saved.key), saved).made
     filled = {
         arm: tuple((cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm)
         for arm, of_arm in saved.runs.items()
@@ -389,11 +342,9 @@ def _with_known_ids(workspace: Workspace, saved: SavedExperiment) -> SavedExperi
     return replace(saved, runs=filled)
 
 
-def _runs_of(planned: Iterable[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
-    made: dict[str, tuple[tuple[int, int, str], ...]] = {}
-    for one in planned:
-        made[one.arm] = (*made.get(one.arm, ()), (one.cut, one.seed, one.run))
-    return made
+def _runs_of(planned: Sequence[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
+    arms = dict.fromkeys(one.arm for one in planned)
+    return {arm: tuple((one.cut, one.seed, one.run) for one in planned if one.arm == arm) for arm in arms}
 
 
 def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, progress: Progress | None) -> SavedExperiment:
@@ -415,7 +366,7 @@ def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, pro
 
 def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation:
     """Return the cost of the runs that are not done yet, by what calls of their methods took before."""
-    total = Expectation(0, 0.0, 0.0, 0.0, 0.0)
+    costs = []
     for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
         if request is None or not method_named(request.method).needs_model:
             continue
@@ -423,11 +374,6 @@ def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation
         calls = expected_calls(method_named(request.method), chosen, len(request.rows))
         rate = launch.rate_of(workspace, request.method, request.model or "")
         price = launch.price_of(workspace, request.endpoint, request.model or "")
-        total = _add(total, expect(calls, request.concurrency, rate, price))
-    return total
-
-
-def _add(a: Expectation, b: Expectation) -> Expectation:
-    names = ("prompt_tokens", "completion_tokens", "seconds", "money")
-    pairs = {name: (getattr(a, name), getattr(b, name)) for name in names}
-    return Expectation(a.calls + b.calls, **{name: None if None in pair else sum(pair) for name, pair in pairs.items()})
+        costs.append(expect(calls, request.concurrency, rate, price))
+    parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
+    return Expectation(**{name: None if None in values else sum(values) for name, values in parts.items()})

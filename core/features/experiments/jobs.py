@@ -29,7 +29,7 @@ class ExperimentJob(JobKind):
             view = {"dataset": saved.dataset, "tab": self.tab, "experiment": saved.key}
             if folder.was_begun:
                 yield _with_notice_of_run(workspace, self.job_in(folder, saved.name, view=view))
-            elif not saved.is_done(states):  # no process of this version has worked on it
+            elif saved.count_left(states):  # no process of this version has worked on it
                 yield Job(self.name, saved.key, saved.name, folder, UNFINISHED, can_resume=True, page=self.page, view=view)
 
     def resume(self, workspace: Workspace, job: Job) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from core.base.experiment import ExperimentKind
+from core.base.experiment import Kind
 from core.errors import NotFound
 from core.features import hooks
 from core.texts import list_known
@@ -17,13 +17,13 @@ _PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas
 
 
 @cache
-def kinds() -> Mapping[str, ExperimentKind]:
+def kinds() -> Mapping[str, Kind]:
     """Return every kind by its name: those of kinds/, those of ideas/, then those of other features."""
     every = (*(kind for package in _PACKAGES for kind in _kinds_of(package)), *hooks("experiments"))
     return MappingProxyType({kind.name: kind for kind in every})
 
 
-def kind_named(name: str) -> ExperimentKind:
+def kind_named(name: str) -> Kind:
     """Return a kind by its name. Raise NotFound with the names that there are."""
     try:
         return kinds()[name]
@@ -31,7 +31,7 @@ def kind_named(name: str) -> ExperimentKind:
         raise NotFound(f"experiment {name!r}: no such kind, {list_known(name, list(kinds()))}") from None
 
 
-def _kinds_of(package: str) -> Iterator[ExperimentKind]:
+def _kinds_of(package: str) -> Iterator[Kind]:
     """Import every module of a package, and return the KIND of each that has one."""
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         kind = getattr(importlib.import_module(f"{package}.{module.name}"), "KIND", None)

@@ -116,8 +116,8 @@ class ExperimentResult:
     """What an experiment found. kind: as commands name it. remarks: what its kind says before it is trusted.
 
     n, n_labelled, left_out: rows compared, those with a label, and those without an answer in some arm. details: a further table
-    of the kind, with its title. tokens: of all its runs, None if unknown. is_computed: no arm asks a model, so that
-    doing it again changes nothing. Without an arm that is the base, no change is judged.
+    of the kind, with its title. is_computed: no arm asks a model, so that doing it again changes nothing. Without an arm that is
+    the base, no change is judged.
     """
 
     kind: str
@@ -133,7 +133,6 @@ class ExperimentResult:
     n_labelled: int
     contrasts: tuple[Contrast, ...] = ()
     left_out: int = 0
-    tokens: int | None = None
     remarks: tuple[str, ...] = ()
     details: tuple[Table, ...] = field(default=())
     is_computed: bool = False

@@ -112,7 +112,6 @@ def _result(name: str, question: str, material: Material, chosen: Any, judged: J
         n=n,
         n_labelled=n,
         left_out=n_rows - n,
-        tokens=0,
         remarks=(*judged.remarks, *([all_spaces] if getattr(chosen, "spaces", None) == "" else [])),
         details=judged.details,
         is_computed=judged.is_computed,

@@ -36,8 +36,6 @@ def compare_changed(asking: Asking, settings: ChangedSettings, question: str, ar
         raise InputError(f"run {run.name}: nothing would be changed; expected settings that differ from the run's")
     again = tuple(range(1, settings.repeats + 1)) if method_named(run.method).needs_model else ()
     by_answers = settings.measure == "answers"
-    if by_answers and not again:
-        raise InputError(f"run {run.name}: calls no model, so answers cannot be compared with asking again; expected scores")
     remark = f"{run.method} calls no model: asked again, it would answer the same."
     return Experiment(
         f"{run.name}: {', '.join(arm.name for arm in listed)}",

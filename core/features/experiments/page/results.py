@@ -35,8 +35,7 @@ def show(context: PageContext) -> None:
     titles = {key: saved.name for key, saved in by_key.items()}
     latest = here[-1].key
     saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
-    if not saved.is_done(states):
-        left = sum(states.get(run) != "done" for run in saved.ids)
+    if left := saved.count_left(states):
         st.markdown(f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are done.")
         watch_job(context.workspace, engine.JOB, saved.key)
         return
@@ -58,8 +57,8 @@ def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], stat
             "experiment": saved.name,
             "kind": kinds()[saved.kind].title if saved.kind in kinds() else saved.kind,
             "rows": len(saved.rows),
-            "runs done": f"{sum(states.get(run) == 'done' for run in saved.ids)} of {len(saved.ids)}",
-            "verdict": _verdict_text(verdicts.get(saved.entry) or verdicts.get(saved.name, {}), saved.is_done(states)),
+            "runs done": f"{len(saved.ids) - saved.count_left(states)} of {len(saved.ids)}",
+            "verdict": _verdict_text(verdicts.get(saved.entry) or verdicts.get(saved.name, {}), not saved.count_left(states)),
         }
         for saved in by_key.values()
     ]

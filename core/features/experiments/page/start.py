@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.base.experiment import ExperimentKind
+from core.base.experiment import Kind
 from core.base.result import Result
 from core.features.experiments import engine
 from core.features.experiments.registry import kinds
@@ -46,7 +46,7 @@ def show(context: PageContext) -> None:
         _show_plan(context, kind, chosen)
 
 
-def _show_form(context: PageContext, dataset: Dataset, kind: ExperimentKind) -> dict[str, Any]:
+def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, Any]:
     """Show a control for each setting of a kind; return the values that differ from the defaults."""
     options = [option for option in options_of(kind.settings) if not option.not_on_form]
     of_calls = [option for option in options if option.name in _OF_CALLS]
@@ -66,7 +66,7 @@ def _show_form(context: PageContext, dataset: Dataset, kind: ExperimentKind) -> 
     return of_page | {name: value for name, value in values.items() if value != usual[name]}
 
 
-def _show_setting(context: PageContext, dataset: Dataset, kind: ExperimentKind, option: Option) -> Any:
+def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Option) -> Any:
     owner = f"experiment-{kind.name}"
     if option.name == "rows" and option.kind == "text":
         return _show_rows(context, option, owner)
@@ -87,7 +87,7 @@ def _show_rows(context: PageContext, option: Option, owner: str) -> str:
     return "" if context.run and n >= most else f"sample={n}"
 
 
-def _show_plan(context: PageContext, kind: ExperimentKind, chosen: dict[str, Any]) -> None:
+def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None:
     """Show the buttons, and the plan once it was asked for."""
     with st.container(horizontal=True):
         wants_plan = st.button("Plan", key="plan-experiment", icon=":material/request_quote:")
@@ -107,7 +107,7 @@ def _show_plan(context: PageContext, kind: ExperimentKind, chosen: dict[str, Any
         st.rerun()
 
 
-def _show_computed(context: PageContext, dataset: Dataset, kind: ExperimentKind, chosen: dict[str, Any]) -> None:
+def _show_computed(context: PageContext, dataset: Dataset, kind: Kind, chosen: dict[str, Any]) -> None:
     assert kind.compute is not None
     done: dict[Any, Result] = st.session_state.setdefault(_COMPUTED, {})
     state = context.workspace.store.settled_state()
