@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from core.actions import launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
@@ -17,7 +16,6 @@ from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.features.experiments.compare import asks_model
-from core.llm.call_settings import CallSettings
 from core.log import LOGGER
 from core.methods.base import DerivedMethod, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
@@ -220,32 +218,6 @@ def _refuse_changed(run: Run, again: RunSpec) -> None:
         "the knowledge packs": (read, dict(again.packs)),
     }
     refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
-
-
-def request_again(run: Run, rows: tuple[str, ...], options: Mapping[str, Any] | None = None, **asked: Any) -> RunRequest:
-    """Return the request that asks rows of a run as it did. options: by default the run's. asked: further fields.
-
-    Raise StateError for a run whose questions are unknown, or whose rows were asked one by one.
-    """
-    if not isinstance(run.spec.get("options"), Mapping) or "view" not in run.spec:
-        raise StateError(
-            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run made here by a model"
-        )
-    if run.is_asked:
-        raise StateError(f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. Rows asks one again")
-    calls = asked.pop("calls", CallSettings()).over_run(run.spec)
-    return RunRequest(
-        method=run.method,
-        dataset=run.dataset,
-        options=run.spec["options"] if options is None else options,
-        rows=rows,
-        model=run.model or "",
-        labels=LabelViewSpec(**run.spec["view"]),
-        seed=int(run.spec.get("seed", 0)),
-        repeat=int(run.spec.get("repeat", 0)),
-        calls=calls,
-        **asked,
-    )
 
 
 def answered_rows(workspace: Workspace, run: Run, wanted: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.shared_settings import calls_at_once, one_server
-from core.features.experiments.arms import answered_rows, request_again
+from core.engine.spec import LabelViewSpec
+from core.errors import StateError
+from core.features.experiments.arms import answered_rows
 from core.fields.record import setting
 from core.llm.call_settings import CallSettings
 from core.store import runs
@@ -48,31 +49,51 @@ class AskingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A run, those of its rows that are asked again, and what makes the request for an arm: called with its options."""
+    """A run, those of its rows that are asked again, and the request that asks them as the run did."""
 
     run: Run
     rows: tuple[str, ...]
-    request: Callable[[Mapping[str, Any] | None], RunRequest]
+    request: RunRequest
+
+    def changed(self, **options: Any) -> RunRequest:
+        """Return the request with other values of some options."""
+        return replace(self.request, options={**self.request.options, **options})
 
 
 def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
-    """Return what settings ask. Raise NotFound, InputError for impossible rows, StateError for a run that cannot be asked."""
+    """Return what settings ask. Raise NotFound, InputError for impossible rows, and StateError for a run whose questions are
+    unknown, or whose rows were asked one by one."""
     with workspace.store.read() as db:
         run = runs.find_predicting(db, settings.run)
-    request_again(run, ())  # which refuses a run whose questions are unknown
+    if not _can_be_asked(run):
+        raise StateError(
+            f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run made here by a model"
+        )
+    if run.is_asked:
+        raise StateError(f"run {run.name}: an ad-hoc run of one row; expected a run of a dataset's rows. Rows asks one again")
     rows = answered_rows(workspace, run, settings.rows)
-    how = partial(
-        request_again,
+    request = RunRequest(
+        method=run.method,
+        dataset=run.dataset,
+        options=run.spec["options"],
+        rows=rows,
+        model=run.model or "",
+        labels=LabelViewSpec(**run.spec["view"]),
+        seed=int(run.spec.get("seed", 0)),
+        repeat=int(run.spec.get("repeat", 0)),
+        calls=settings.calls.over_run(run.spec),
         endpoint=settings.endpoint,
         concurrency=settings.concurrency,
-        calls=settings.calls,
     )
-    return Asking(run, rows, partial(how, run, rows))
+    return Asking(run, rows, request)
 
 
 def missing_run(workspace: Workspace, dataset: str | None) -> list[str]:
     """Return what a dataset lacks for asking a run again, in words."""
     with workspace.store.read() as db:
         here = runs.list_predicting(db, default_dataset(workspace, dataset).id)
-    can_be_asked = any(isinstance(run.spec.get("options"), Mapping) and "view" in run.spec for run in here)
-    return [] if can_be_asked else ["a run made here by asking a model"]
+    return [] if any(map(_can_be_asked, here)) else ["a run made here by asking a model"]
+
+
+def _can_be_asked(run: Run) -> bool:
+    return isinstance(run.spec.get("options"), Mapping) and "view" in run.spec

@@ -41,7 +41,7 @@ def compare_changed(asking: Asking, settings: ChangedSettings, question: str, ar
         f"{run.name}: {', '.join(arm.name for arm in listed)}",
         question,
         run.dataset,
-        Arm("as it is", request=asking.request(None)),
+        Arm("as it is", request=asking.request),
         listed,
         asking.rows,
         seeds=again if by_answers else (0,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from core.actions.workspace import Workspace
@@ -42,22 +42,21 @@ def _arms(asking: Asking, settings: DossierSettings) -> Iterator[Arm]:
     given = tools_given(asking.run)
     if settings.tools and settings.tools != given:
         change = f"tools: {', '.join(given)} → {', '.join(settings.tools)}"
-        yield _with_option(asking, "other tools", change, "tools", settings.tools)
+        yield _with_tools(asking, "other tools", change, settings.tools)
     for tool in settings.add:
         if tool in given:
             raise InputError(f"add: {tool} is a tool of run {asking.run.name} already, expected another")
-        yield _with_option(asking, f"with {tool}", f"with {tool}", "tools", (*given, tool))
-    before = asking.run.spec["options"].get("sources")
+        yield _with_tools(asking, f"with {tool}", f"with {tool}", (*given, tool))
+    before = asking.request.options.get("sources")
     if settings.sources not in ("", before):
         change = f"sources: {before} → {settings.sources}"
-        yield _with_option(asking, f"sources {settings.sources}", change, "sources", (settings.sources,))
+        yield Arm(f"sources {settings.sources}", change, asking.changed(sources=settings.sources))
 
 
-def _with_option(asking: Asking, name: str, change: str, option: str, value: tuple[str, ...]) -> Arm:
-    if option == "tools":
-        tools_of(",".join(value))  # refuses an unknown tool
-    base = asking.request(None)
-    return Arm(name, change, replace(base, options={**base.options, option: ",".join(value)}))
+def _with_tools(asking: Asking, name: str, change: str, tools: tuple[str, ...]) -> Arm:
+    listed = ",".join(tools)
+    tools_of(listed)  # refuses an unknown tool
+    return Arm(name, change, asking.changed(tools=listed))
 
 
 KIND = Kind("dossier", "Another dossier", QUESTION, DossierSettings, build, missing=missing_run)

@@ -38,7 +38,7 @@ def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
 
 
 def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
-    base = asking.request(None)
+    base = asking.request
     own = method_named(base.method)
     if settings.method not in ("", own.name):
         yield _by_method(asking, settings)
@@ -47,13 +47,13 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
         after = read_options(own.options, {**base.options, **settings.options})
         for name in (name for name in settings.options if after[name] != before[name]):
             change = f"{name}: {before[name]} → {after[name]}"
-            yield Arm(f"{name} {after[name]}", change, replace(base, options={**base.options, name: after[name]}))
+            yield Arm(f"{name} {after[name]}", change, asking.changed(**{name: after[name]}))
     if own.needs_model and settings.model not in (None, base.model):
         yield Arm(str(settings.model), f"model: {base.model} → {settings.model}", replace(base, model=settings.model))
 
 
 def _by_method(asking: Asking, settings: MethodSettings) -> Arm:
-    base, other = asking.request(None), method_named(settings.method)
+    base, other = asking.request, method_named(settings.method)
     if isinstance(other, DerivedMethod):
         raise InputError(f"method {other.name}: asks no rows, expected another; `experiment plan component` fuses with a kNN")
     options = read_options(other.options, settings.options)

@@ -40,15 +40,15 @@ class NamesSettings(AskingSettings):
 def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
     """Return the experiment. Raise StateError for a run that cannot be asked with other names, InputError for unknown arms."""
     asking = ask_again(workspace, settings)
-    run, options = asking.run, asking.run.spec["options"]
+    run = asking.run
     names = choose_arms(run, settings.arms)
-    arms = [Arm(TITLES[name], TITLES[name], asking.request({**options, "names": name})) for name in names]
+    arms = [Arm(TITLES[name], TITLES[name], asking.changed(names=name)) for name in names]
     without = [TITLES[name] for name in names if name != ALONE]
     return Experiment(
         f"names of {run.name}",
         QUESTION,
         run.dataset,
-        Arm("as it is", request=asking.request(None)),
+        Arm("as it is", request=asking.request),
         tuple(arms),
         asking.rows,
         noise_seeds=tuple(range(1, settings.repeats + 1)),

@@ -41,7 +41,7 @@ def build(workspace: Workspace, settings: AskingSettings) -> Experiment:
         f"seeds of {asking.run.name}",
         QUESTION,
         asking.run.dataset,
-        Arm("as it is", request=asking.request(None)),
+        Arm("as it is", request=asking.request),
         (),
         asking.rows,
         noise_seeds=tuple(range(1, settings.repeats + 1)),

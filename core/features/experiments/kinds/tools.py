@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
@@ -42,14 +41,14 @@ def build(workspace: Workspace, settings: ToolsSettings) -> Experiment:
     with workspace.store.read() as db:
         called = evidence.tools(db, run.id, asking.rows)
     arms = [
-        Arm(f"without {tool}", f"without {tool}", asking.request(_options_without(run, given, tool)))
+        Arm(f"without {tool}", f"without {tool}", asking.changed(tools=",".join(name for name in given if name != tool)))
         for tool in choose_tools(run, given, called, settings.tools)
     ]
     return Experiment(
         f"evidence of {run.name}",
         QUESTION,
         run.dataset,
-        Arm("every tool", request=asking.request(None)),
+        Arm("every tool", request=asking.request),
         tuple(arms),
         asking.rows,
         seeds=tuple(range(1, settings.repeats + 1)),
@@ -83,10 +82,6 @@ def choose_tools(run: Run, given: Sequence[str], called: Sequence[str], wanted: 
     if not chosen:
         raise InputError(f"run {run.name}: called no tool on these rows, so none can be left out; expected rows with a dossier")
     return chosen
-
-
-def _options_without(run: Run, given: Sequence[str], tool: str) -> Mapping[str, Any]:
-    return {**run.spec["options"], "tools": ",".join(name for name in given if name != tool)}
 
 
 KIND = Kind("tools", "A tool left out", QUESTION, ToolsSettings, build, missing=missing_run)
