@@ -27,6 +27,7 @@ from core.actions.space_settings import CoresponseSettings, NetworkSettings, Res
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.audit.sample_request import SampleRequest
+from core.base.experiment import Hypothesis
 from core.cells.screen import LabelSettings
 from core.cli.base import app
 from core.cli.settings import Taken, taken_by
@@ -34,7 +35,7 @@ from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.features.asking.askings import AgainRequest
 from core.features.experiments.decision import DecisionRule
-from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileHypothesis, FileRows, parse_experiment
+from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
 from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
 from core.fields.toml_table import parse_toml
@@ -171,7 +172,7 @@ ELSEWHERE = {
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {
     "rows": (FileRows, {}),
     "folds": (FileFolds, {}),
-    "hypothesis": (FileHypothesis, {"arm": "tested"}),
+    "hypothesis": (Hypothesis, {"arm": "tested"}),
 }
 FUSED = {"base": "control", "w_de": 0.25}
 ARMS: Sequence[tuple[str, Mapping[str, Any]]] = [  # each kind of arm, with such values; None leaves one out

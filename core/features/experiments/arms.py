@@ -15,7 +15,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import InputError, NotFound, StateError
-from core.features.experiments.compare import asks_model
+from core.features.experiments.compare import calls_model
 from core.log import LOGGER
 from core.methods.base import DerivedMethod, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
@@ -67,11 +67,11 @@ class ArmRuns:
 
     def run_of(self, arm: Arm, cut: int, seed: int) -> Run | None:
         """Return the run of an arm, done; None if it is not there and nothing may be started."""
-        if not self.calls_model(arm):
+        if not calls_model(arm, self.experiment.every):
             seed = self.experiment.seeds[0]
         key = arm.name, cut, seed
         if key not in self._made:
-            self._made[key] = self._existing(arm.run) if arm.run else self._run_for(arm, cut, seed)
+            self._made[key] = self._existing(arm.run) if arm.run else self._finish(self._request(arm, cut, seed))
         return self._made[key]
 
     def plan(self, arm: Arm, cut: int, seed: int) -> PlannedRun:
@@ -83,12 +83,8 @@ class ArmRuns:
         is_done = spec is not None and find_done(self.workspace, spec) is not None
         return PlannedRun(arm.name, cut, seed, "" if spec is None else spec.key, is_done, request, spec)
 
-    def calls_model(self, arm: Arm) -> bool:
-        """Return whether another seed can give an arm other answers: it, or the arm that it is made from, calls a model."""
-        return self.calls_model(self.arm(arm.fused.base)) if arm.fused is not None else asks_model(arm)
-
     def _seeds_of(self, arm: Arm) -> tuple[int, ...]:
-        if not self.calls_model(arm):
+        if not calls_model(arm, self.experiment.every):
             return self.experiment.seeds[:1]
         more = self.experiment.noise_seeds if arm is self.experiment.base else ()
         return (*self.experiment.seeds, *(seed for seed in more if seed not in self.experiment.seeds))
@@ -101,13 +97,9 @@ class ArmRuns:
             raise StateError(f"{run.name}: is {run.status}, expected a run that is done")
         return run
 
-    def _run_for(self, arm: Arm, cut: int, seed: int) -> Run | None:
-        request = self._request(arm, cut, seed)
-        return None if request is None else self._finish(request)
-
     def _request(self, arm: Arm, cut: int, seed: int) -> RunRequest | None:
         """Return the request for an arm's run under a cut and a seed; None if a run that it is fused from is not there."""
-        name = self._name(arm.name, cut, seed if self.calls_model(arm) else None)
+        name = self._name(arm.name, cut, seed if calls_model(arm, self.experiment.every) else None)
         if arm.fused is not None:
             return self._fusion(arm, cut, seed, name)
         assert arm.request is not None, arm.name
@@ -169,8 +161,10 @@ class ArmRuns:
         is_own = asked.key == self.experiment.again  # the run itself has these answers
         return asked if is_own else replace(asked, parents=(self.experiment.again,))
 
-    def _finish(self, request: RunRequest) -> Run | None:
+    def _finish(self, request: RunRequest | None) -> Run | None:
         """Return the run of a request, worked on here until it is done; resumed if an earlier worker left it."""
+        if request is None:
+            return None
         if not self.start:
             spec = self._spec_or_none(self.experiment.base, request)
             return None if spec is None else find_done(self.workspace, spec)

@@ -224,12 +224,14 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         left_out=left,
         remarks=experiment.remarks,
         details=details,
-        is_computed=not any(map(asks_model, experiment.every)),
+        is_computed=not any(calls_model(arm, experiment.every) for arm in experiment.every),
     )
 
 
-def asks_model(arm: Arm) -> bool:
-    """Return whether an arm is made by asking a model, so that asking it again can change it."""
+def calls_model(arm: Arm, arms: Sequence[Arm]) -> bool:
+    """Return whether another seed gives an arm other answers: it, or the one of `arms` that it is fused from, calls a model."""
+    if arm.fused is not None:
+        return any(calls_model(base, arms) for base in arms if base.name == arm.fused.base)
     return arm.request is not None and method_named(arm.request.method).needs_model
 
 

@@ -21,7 +21,7 @@ from core.base.result import Figure, Table, hidden, inline
 from core.engine.request import Expectation, cost_sentence, expect, expected_calls
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
-from core.features.experiments.compare import asks_model, result_of_runs
+from core.features.experiments.compare import calls_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
 from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
@@ -76,16 +76,6 @@ class SavedExperiment:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedArm:
-    """One arm: what it changes of the base, how many runs it has, and how many of them are done."""
-
-    name: str
-    change: str
-    runs: int
-    done: int
-
-
-@dataclass(frozen=True, slots=True)
 class ExperimentPlan:
     """What an experiment will make. runs: in the order of making. cost: of those that are not done yet.
 
@@ -98,11 +88,7 @@ class ExperimentPlan:
     experiment: Experiment = hidden()
     cost: Expectation = inline()
     power: PowerOfRows | None = None
-    json_properties = ("kind", "name", "question", "rows", "arms", "total", "left")
-
-    kind = property(lambda self: self.saved.kind)
-    name = property(lambda self: self.saved.name)
-    question = property(lambda self: self.experiment.question)
+    json_properties = ("rows", "arms", "total", "left")
 
     @property
     def rows(self) -> int:
@@ -120,10 +106,10 @@ class ExperimentPlan:
         return sum(not run.is_done for run in self.runs)
 
     @property
-    def arms(self) -> tuple[PlannedArm, ...]:
-        """Every arm, the base first."""
-        of_arm = [(arm, [run for run in self.runs if run.arm == arm.name]) for arm in self.experiment.every]
-        return tuple(PlannedArm(arm.name, arm.change, len(made), sum(run.is_done for run in made)) for arm, made in of_arm)
+    def arms(self) -> tuple[dict[str, Any], ...]:
+        """Every arm, the base first: name, change (what it changes of the base), runs and done (how many it has)."""
+        of_arm = [(arm, [run.is_done for run in self.runs if run.arm == arm.name]) for arm in self.experiment.every]
+        return tuple({"name": arm.name, "change": arm.change, "runs": len(made), "done": sum(made)} for arm, made in of_arm)
 
     @property
     def title(self) -> str:
@@ -154,9 +140,8 @@ class ExperimentPlan:
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the arms, and what the rows can show of each arm."""
-        arms = [{"arm": arm.name, "change": arm.change or None, "runs": arm.runs, "done": arm.done} for arm in self.arms]
-        return (Table("Arms of the plan", tuple(arms)), *(self.power.tables() if self.power else ()))
+        """Return the arms."""
+        return (Table("Arms of the plan", self.arms),)
 
     def figure(self) -> Figure | None:
         """Return None: a plan is a table."""
@@ -187,10 +172,7 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
 
 def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
     """Return a plan with what its rows can show, by those of its runs that are done."""
-    made: dict[str, dict[tuple[int, int], str]] = {arm.name: {} for arm in planned.arms if arm.done == arm.runs}
-    for one in planned.runs:
-        if one.arm in made:
-            made[one.arm][one.cut, one.seed] = one.run
+    made = {arm["name"]: planned.saved.made[arm["name"]] for arm in planned.arms if arm["done"] == arm["runs"]}
     with workspace.store.read() as db:
         return replace(planned, power=power_of_rows(db, planned.experiment, made))
 
@@ -285,7 +267,7 @@ def _refuse_impossible(experiment: Experiment) -> None:
     if len(set(names)) < len(names):
         raise InputError(f"experiment {experiment.name!r}: two arms have one name, expected different names")
     if experiment.measure == "answers" and (
-        len(experiment.cuts) > 1 or not experiment.noise_seeds or not asks_model(experiment.base)
+        len(experiment.cuts) > 1 or not experiment.noise_seeds or not calls_model(experiment.base, experiment.every)
     ):
         raise InputError(f"experiment {experiment.name!r}: |Δ| needs a base that asks a model, asked again under a single cut")
     for arm in experiment.every:

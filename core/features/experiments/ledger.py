@@ -206,8 +206,7 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
         for tested in _tested(experiment):
             arm, name = arms[tested.name], _claim_of(experiment, tested, dataset.name).name
             registration = _find_registration(db, name, dataset.name)
-            first = [_first_done(db, each) for each in (base, arm) if each.runs]
-            is_late = len(first) > 1 and result_was_there(registration.written_at, *first)
+            is_late = result_was_there(registration.written_at, *(_first_done(db, each) for each in (base, arm)))
             entry = replace(registration, scored=arm.scored, seen_before=is_late)
             results += _arm_results(entry, base, arm)
     recorded = _add_once(workspace, "record result", results)

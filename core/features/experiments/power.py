@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from core.base.experiment import Experiment, Metric, Runs
-from core.base.result import Table
 from core.features.experiments.compare import ArmRows
 from core.features.experiments.result import METRICS
 from core.scoring.arm_loader import ArmLoader
@@ -72,17 +70,6 @@ class PowerOfRows:
         bound = "At most: as if an arm erred on other rows than the base. Where both err on the same rows, fewer rows decide."
         return tuple(filter(None, (noise, bound if any(arm.at_most for arm in self.arms) else "")))
 
-    def tables(self) -> tuple[Table, ...]:
-        """Return the arms with the change that the rows detect, and the rows that would decide."""
-        return (Table("Rows and effect", tuple(map(self._row, self.arms))),)
-
-    def _row(self, arm: ArmPower) -> dict[str, Any]:
-        detected = None if arm.detectable is None else round(arm.detectable, 3)
-        known = "at most, by the base's score" if arm.at_most else "by its runs"
-        rows = {"rows here": self.rows, "rows that would decide": arm.rows_needed, "labelled rows": self.labelled}
-        by = None if arm.detectable is None else known
-        return {"arm": arm.arm, "smallest effect": self.smallest_effect, "detectable": detected, **rows, "known": by}
-
     def _sentence(self, arm: ArmPower) -> str:
         if arm.detectable is None:
             return f"{arm.arm}: which change these rows detect is unknown before the runs of the arm and of the base are done."
@@ -104,7 +91,7 @@ def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows
     loader = ArmLoader(db, experiment.dataset)
     alone = {"cuts": experiment.k and len(experiment.cuts) == 1, "seeds": experiment.noise_seeds and len(experiment.seeds) == 1}
     arms, base = ArmRows(loader, experiment, made), experiment.base.name
-    bound = _power_by_base(arms) if any(arm.name not in made for arm in experiment.arms) or base not in made else None
+    bound = _power_by_base(arms)
     return PowerOfRows(
         experiment.metric,
         experiment.smallest_effect,
@@ -112,7 +99,7 @@ def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows
         sum(is_labelled for _, _, is_labelled, _ in loader.pairs()),
         tuple(name for name, is_alone in alone.items() if is_alone),
         tuple(
-            _power_of_arm(arms, arm.name) if {base, arm.name} <= made.keys() else replace(bound or ArmPower(""), arm=arm.name)
+            _power_of_arm(arms, arm.name) if {base, arm.name} <= made.keys() else replace(bound, arm=arm.name)
             for arm in experiment.arms
         ),
     )
@@ -125,19 +112,19 @@ def _power_of_arm(arms: ArmRows, arm: str) -> ArmPower:
     return ArmPower(arm, *_power(arms, compared.rows, _se(change), compared.noise[experiment.metric]))
 
 
-def _power_by_base(arms: ArmRows) -> ArmPower | None:
-    """Return the bound by the score of the run that the base repeats, or of the base; None without a score of these rows."""
-    experiment = arms.experiment
+def _power_by_base(arms: ArmRows) -> ArmPower:
+    """Return the bound by the score of the run that the base repeats, or of the base; unknown without a score of these rows."""
+    unknown, experiment = ArmPower(""), arms.experiment
     run = experiment.again or next(iter(arms.made.get(experiment.base.name, {}).values()), "")
     if not run:
-        return None
+        return unknown
     rows = arms.loader.rows_of(run)
     wanted = set(experiment.rows)
     rows = rows.take(rows.frame["pair_id"].isin(wanted).to_numpy(dtype=np.bool_))
     if not rows.arrays.outcome.labelled.any():
-        return None
+        return unknown
     se = math.sqrt(2) * _se(getattr(score_run(rows).whole, experiment.metric))
-    return None if math.isnan(se) else ArmPower("", *_power(arms, tuple(rows.frame["pair_id"]), se, 0.0), at_most=True)
+    return unknown if math.isnan(se) else ArmPower("", *_power(arms, tuple(rows.frame["pair_id"]), se, 0.0), at_most=True)
 
 
 def _se(value: Estimate) -> float:

@@ -74,15 +74,6 @@ _CUT = [option.name for option in options_of(EvaluationProtocol)]  # which the f
 _KNN = [option.name for option in options_of(KnnSettings) if option.name not in _CUT]
 
 
-@dataclass(frozen=True, slots=True)
-class FileHypothesis:
-    """What is claimed of one arm against the base."""
-
-    claim: str = setting(MISSING, "What is claimed.")
-    prediction: str = setting(MISSING, "What will be seen if it is true.")
-    arm: str = setting("", "The arm that it is about; may be left out where one is tested.")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileExperiment:
     """The content of a file. base: by default the first arm. changes: arm → what it changes, None if that cannot be checked."""
@@ -98,18 +89,12 @@ class FileExperiment:
     rows: FileRows = part(FileRows())
     folds: FileFolds = part(FileFolds())
     arms: tuple[FileArm, ...] = part()
-    hypothesis: FileHypothesis | None = part(None)
+    hypothesis: Hypothesis | None = part(None)
     changes: Mapping[str, str | None] = field(default_factory=dict)
 
     def arm(self, name: str) -> FileArm:
         """Return the arm of this name."""
         return next(arm for arm in self.arms if arm.name == name)
-
-    @property
-    def claim(self) -> Hypothesis | None:
-        """The hypothesis as the ledger takes it."""
-        about = self.hypothesis
-        return None if about is None else Hypothesis(about.claim, about.prediction, about.arm)
 
 
 def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
@@ -173,7 +158,7 @@ def _check_choice(table: TomlTable, key: str, name: str, names: Sequence[str]) -
         raise table.error(key, f"is {name!r}, expected {', '.join(names)}")
 
 
-def _about_one_arm(table: TomlTable, spec: FileExperiment, tested: Sequence[str]) -> FileHypothesis | None:
+def _about_one_arm(table: TomlTable, spec: FileExperiment, tested: Sequence[str]) -> Hypothesis | None:
     about = table.table("hypothesis")
     if about is None or spec.hypothesis is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,9 +9,7 @@ from core.errors import InputError
 from core.features.experiments.ideas.idea import Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, make_trial
-from core.features.experiments.result import ArmResult
 from core.fields.record import setting
-from core.texts import estimate_text
 
 MOST_ARMS = 20
 
@@ -32,14 +29,8 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         raise InputError(f"spaces: {len(parts)} spaces and ensembles, expected at most {MOST_ARMS}; name fewer spaces")
     knns = {" + ".join(space.name for space in part): Neighbours(part, centre=chosen.centre) for part in parts}
     arms = knn_arms(material, chosen.cuts, knns)
-    remark = "The labels chose the highest of several scores, so its value is optimistic."
-    return Judged(make_trial(material, chosen.cuts), arms, (remark,) if len(arms) > 1 else (), sentence=_name_best)
-
-
-def _name_best(arms: Mapping[str, ArmResult]) -> str:
-    means = {name: arm.mean for name, arm in arms.items() if arm.mean is not None}
-    best = max(means, key=lambda name: means[name].value, default=None)
-    return "" if best is None else f"{best} has the highest mean, {estimate_text(*means[best].ends)}."
+    remark = "The highest of several scores is optimistic: the labels on which it is scored chose it."
+    return Judged(make_trial(material, chosen.cuts), arms, (remark,) if len(arms) > 1 else ())
 
 
 KIND = idea(

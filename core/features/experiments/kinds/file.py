@@ -14,9 +14,9 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.shared_settings import calls_at_once, several_servers
 from core.errors import InputError
+from core.features.experiments.compare import calls_model
 from core.features.experiments.toml_file import FileArm, FileExperiment, FileRows, parse_experiment
 from core.fields.record import setting
-from core.methods.base import method_named
 from core.store import predictions, runs
 from core.types import TRAIN, Label, Pair
 
@@ -48,7 +48,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
     rows = choose_rows([pair for pair in pairs if pair.pair_id in wanted], settings.rows)
     arms = [_arm(spec, arm, settings, dataset, rows) for arm in spec.arms]
     base = next(arm for arm in arms if arm.name == spec.base)
-    calls = _calls_model(spec, spec.arm(spec.base))
+    calls = calls_model(base, arms)
     again = (max(spec.seeds) + 1,) if spec.noise_seeds is None else spec.noise_seeds
     return Experiment(
         spec.name,
@@ -64,7 +64,7 @@ def build(workspace: Workspace, settings: FileSettings) -> Experiment:
         metric=_METRICS[spec.primary],
         smallest_effect=spec.smallest_effect,
         contrasts=tuple((arm.name, arm.against) for arm in spec.arms if arm.against not in ("", spec.base)),
-        hypothesis=spec.claim,
+        hypothesis=spec.hypothesis,
         remarks=tuple(_remarks(spec, calls)),
     )
 
@@ -88,13 +88,6 @@ def _arm(spec: FileExperiment, arm: FileArm, settings: FileSettings, dataset: st
         token_budget=arm.token_budget,
     )
     return Arm(arm.name, change, request, note=arm.note)
-
-
-def _calls_model(spec: FileExperiment, arm: FileArm) -> bool:
-    """Return whether another seed can give an arm other answers: it, or the arm that it is fused from, calls a model."""
-    if arm.base is not None:
-        return _calls_model(spec, spec.arm(arm.base))
-    return arm.method is not None and method_named(arm.method).needs_model
 
 
 def _remarks(spec: FileExperiment, calls: bool) -> Iterable[str]:

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from core.base.experiment import Kind
-from core.base.result import Result
 from core.features.experiments import engine
 from core.features.experiments.registry import kinds
 from core.fields.option import Option
@@ -22,8 +21,7 @@ from core.ui.shared.results import show_result
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-_COMPUTED = "_experiments"  # session key: this visitor's computed results, by all that they rest on
-_MAX_KEPT = 20
+_COMPUTED = "_experiments"  # session key: all that this visitor's last computed result rests on, and the result
 _SAMPLE = 100
 _FIRST = "tools"  # the kind that stands first where a link names none
 _OF_CALLS = {"endpoint", "concurrency", *(option.name for option in options_of(CallSettings))}
@@ -48,7 +46,8 @@ def show(context: PageContext) -> None:
 
 def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, Any]:
     """Show a control for each setting of a kind; return the values that differ from the defaults."""
-    options = [option for option in options_of(kind.settings) if not option.not_on_form]
+    hidden = [option.name for option in options_of(kind.settings) if option.not_on_form]
+    options = [option for option in options_of(kind.settings) if option.name not in hidden]
     of_calls = [option for option in options if option.name in _OF_CALLS]
     values: dict[str, Any] = {}
     columns = st.columns(2, gap="medium")
@@ -59,11 +58,9 @@ def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, 
         with st.expander("Model server and calls"):
             for option in of_calls:
                 values[option.name] = _show_setting(context, dataset, kind, option)
-    usual = {option.name: option.default for option in options}
+    chosen = {option.name: values[option.name] for option in options if values[option.name] != option.default}
     of_sidebar = {"dataset": dataset.id, "run": context.run.id if context.run else None}
-    hidden = [option.name for option in options_of(kind.settings) if option.not_on_form]
-    of_page = {name: of_sidebar[name] for name in hidden if of_sidebar.get(name)}
-    return of_page | {name: value for name, value in values.items() if value != usual[name]}
+    return chosen | {name: value for name, value in of_sidebar.items() if name in hidden and value}
 
 
 def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Option) -> Any:
@@ -109,15 +106,12 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
 
 def _show_computed(context: PageContext, dataset: Dataset, kind: Kind, chosen: dict[str, Any]) -> None:
     assert kind.compute is not None
-    done: dict[Any, Result] = st.session_state.setdefault(_COMPUTED, {})
-    state = context.workspace.store.settled_state()
-    key = (dataset.id, kind.name, tuple(sorted(map(str, chosen.items()))), state)
+    key = (dataset.id, kind.name, sorted(map(str, chosen.items())), context.workspace.store.settled_state())
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"):
         with explain_errors(), st.spinner(f"{kind.title} …"):
-            done[key] = kind.compute(context.workspace, make(kind.settings, chosen))
-        while len(done) > _MAX_KEPT:
-            done.pop(next(iter(done)))
-    if key in done:
-        show_result(done[key], dataset.name, f"computed-{kind.name}")
+            st.session_state[_COMPUTED] = key, kind.compute(context.workspace, make(kind.settings, chosen))
+    last, result = st.session_state.get(_COMPUTED, (None, None))
+    if last == key:
+        show_result(result, dataset.name, f"computed-{kind.name}")
     else:
         st.caption("It asks no model: it is computed from what the workspace holds.")
