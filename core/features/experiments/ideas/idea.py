@@ -11,9 +11,14 @@ from core.base.experiment import Kind, Metric
 from core.base.result import Table
 from core.errors import StateError
 from core.features.experiments.ideas.arms import Ranking, Trial, score_arms
-from core.features.experiments.ideas.material import Material, load_material
+from core.features.experiments.ideas.material import (
+    NEEDS,
+    Material,
+    load_material,
+)
 from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
 from core.fields.record import setting
+from core.store import datasets
 
 SMALLEST_EFFECT = 0.01
 RUN = "A run on labelled rows; by default the oldest one made by a model."
@@ -79,6 +84,9 @@ def idea(
         return _result(name, question, material, chosen, judge(material, chosen))
 
     def missing(workspace: Workspace, dataset: str | None) -> list[str]:
+        with workspace.store.read() as db:
+            if not datasets.list_all(db):
+                return [NEEDS["labels"]]
         material = load_material(workspace, dataset)
         return [*material.missing(needs), *lacking(material)]
 
