@@ -101,13 +101,6 @@ def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any])
     return to_json(import_uploaded(workspace, files[0], files[1] if len(files) > 1 else None, wanted))
 
 
-def _ledger(workspace: Workspace, files: Files, _: Mapping[str, Any]) -> int:
-    from core.features.experiments.ledger import import_file
-
-    [(name, content)] = files
-    return len(import_file(workspace, content, name))
-
-
 def _check(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[list[Any]]:
     from core.actions.submissions import check_file
 
@@ -125,7 +118,6 @@ def _prompts(_: Workspace, files: Files, __: Mapping[str, Any]) -> int:
 TASKS: Mapping[str, Callable[[Workspace, Files, Mapping[str, Any]], Any]] = {
     "import": _import,
     "predictions": _predictions,
-    "ledger": _ledger,
     "check": _check,
     "prompts": _prompts,
 }

@@ -22,7 +22,6 @@ from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.errors import InputError, SettingError, SystemFailure, UnsafeFile
-from core.features.experiments import ledger
 from core.importing.import_target import Imported, ImportOptions
 from core.records import from_json, to_json
 from core.store import changes
@@ -31,7 +30,6 @@ from tests import cases
 from tests.cells import hostile_hdf5 as hostile
 
 SHARED = "https://desk.example.org"
-HYPOTHESIS = b"name,hypothesis,dataset,z\nx,h,d,1\n"
 
 
 @pytest.fixture
@@ -138,14 +136,11 @@ def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: 
     own = private(shared)
     for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST)):
         imports.import_uploads(own, [(name, content)])
-    for module in (cell_predictions, ledger, prompt_files, submissions):
+    for module in (cell_predictions, prompt_files, submissions):
         monkeypatch.setattr(module, "read_apart", here)
     problems = submissions.check_file(shared, cases.DEBATES, "B", name="x.csv")
     assert problems == submissions.check_file(own, cases.DEBATES, "B", name="x.csv")
     assert problems
-    [entry] = ledger.import_file(shared, HYPOTHESIS, "l.csv")
-    assert (entry.name, ledger.list_entries(own)) == ("x", [entry])
-    assert ledger.import_file(shared, HYPOTHESIS, "l.csv") == []
     table = b"pert,gene,log2_fc\nPa,Ga,1\n"
     made = cell_predictions.import_uploaded(shared, ("t.csv", table), None, PredictionOptions(name="mine"))
     assert (made.kind, made.name) == ("predicted_expression", "mine")

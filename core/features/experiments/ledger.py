@@ -14,7 +14,6 @@ from datetime import datetime
 from scipy.special import ndtri
 
 from core.actions.comparison_log import look_at, looked_by_dataset, pair_of_arms
-from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment
 from core.errors import InputError, NotFound, StateError
@@ -250,11 +249,7 @@ def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
     """
     workspace.refuse_if_read_only("import ledger", name)
     last = len(list_entries(workspace))
-    if workspace.settings.is_shared:
-        read_apart(workspace, "ledger", [(name, content)], {})
-    else:
-        _add_once(workspace, "import ledger", read_published(content, name))
-    return [entry for entry in list_entries(workspace)[last:] if entry.source == PUBLISHED]
+    return [entry for entry in _add_once(workspace, "import ledger", read_published(content, name)) if entry.position > last]
 
 
 def import_published_ladder(workspace: Workspace) -> list[Entry]:

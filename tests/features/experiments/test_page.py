@@ -65,7 +65,7 @@ def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, little_copy: Workspa
     app = visit(little_copy, "experiments", tab="Ledger")
     assert "kNN fusion" in app.dataframe[0].value["hypothesis"].tolist()
     labels = {button.label for button in app.button}
-    assert not labels & {"Register", "Record result", "Import the published ladder", "Import file"}
+    assert not labels & {"Register", "Record result", "Import the published ladder"}
     assert not app.text_area
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import streamlit as st
 
 from core.actions.workspace import Workspace
@@ -76,24 +74,12 @@ def _show_recording(workspace: Workspace, result: LedgerResult) -> None:
 
 
 def _show_import(workspace: Workspace) -> None:
-    left, right = st.columns(2, gap="medium")
-    left.markdown("The nine steps of the challenge's published entry, with their public scores and z.")
-    if left.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
-        _import(lambda: ledger.import_published_ladder(workspace))
-    about = "A CSV file of hypotheses with their results"
-    file = right.file_uploader(about, ["csv"], key="upload-ledger")
-    if right.button("Import file", key="import-ledger-file", disabled=file is None) and file:
-        _import(lambda: ledger.import_file(workspace, file.getvalue(), file.name))
-
-
-def _import(act: Callable[[], Sequence[Entry]]) -> None:
-    with explain_errors():
-        added = act()
-        _confirm(
-            f"Imported {len(added)} entries, published elsewhere."
-            if added
-            else "Nothing new: every line is in the ledger already."
-        )
+    st.markdown("The nine steps of the challenge's published entry, with their public scores and z.")
+    if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
+        with explain_errors():
+            added = ledger.import_published_ladder(workspace)
+            _confirm(f"Imported {len(added)} entries, published elsewhere." if added else "Every line is in the ledger already.")
+    st.caption("`perturbdesk ledger import FILE` imports what others published.")
 
 
 def _late(entry: Entry) -> str:
