@@ -34,7 +34,6 @@ from core.store.connection import Cursor
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_among
-from core.types import Flag
 
 Arms = dict[Replicate, RunRows]
 _METRICS: tuple[Metric, ...] = ("de", "dir", "mean")
@@ -181,8 +180,7 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
 
 def directed_scores(rows: RunRows) -> Scores:
     """Return the scores of rows, with p_up missing if the method gave no direction."""
-    undirected = np.fromiter((Flag.UNCOVERED_DIR in flags for flags in rows.frame["flags"]), dtype=np.bool_, count=len(rows))
-    return Scores(rows.scores.p_de, np.where(undirected, np.nan, rows.scores.p_up))
+    return Scores(rows.scores.p_de, np.where(rows.undirected, np.nan, rows.scores.p_up))
 
 
 def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
@@ -247,36 +245,22 @@ def _by_scores(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
 
 def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
     """Return the arms by |Δ|, the number of rows that asking again leaves unread, and |Δ| of each answer."""
-    answers = _answers(arms)
-    base, again = arms.experiment.base, answers.again
-    read = ~np.isnan(changes(answers.first, again)[0])
-    moved = {name: moved_more(answers.first, again, asked) for name, asked in answers.of_arms.items()}
-    results = [_result(arms, base, _compare_read(arms, again, again, read))]
-    for arm, one in zip(arms.experiment.arms, moved.values(), strict=True):
-        scored = _result(arms, arm, _compare_read(arms, again, answers.of_arms[arm.name], one.read))
-        results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
-    apart = Table("|Δ| of each answer", movement_rows(moved))
-    return results, len(arms.experiment.rows) - int(read.sum()), (apart,)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """The rows of all runs that |Δ| needs, on the rows that all of them have."""
-
-    first: RunRows
-    again: list[RunRows]
-    of_arms: dict[str, list[RunRows]]
-
-
-def _answers(arms: ArmRows) -> _Answers:
-    experiment = arms.experiment
+    experiment, base = arms.experiment, arms.experiment.base
     first_seed, seeds = _first_and_again(experiment)
     loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in experiment.every}
-    [first] = arms.under(experiment.base.name, [first_seed]).values()
-    every = [first, *(rows for runs in loaded.values() for rows in runs)]
+    [original] = arms.under(base.name, [first_seed]).values()
+    every = [original, *(rows for runs in loaded.values() for rows in runs)]
     ids = _common_ids(experiment.rows, set(experiment.rows).intersection(*(rows.frame["pair_id"] for rows in every)))
     lined = {name: [take_ids(rows, ids) for rows in runs] for name, runs in loaded.items()}
-    return _Answers(take_ids(first, ids), lined.pop(experiment.base.name), lined)
+    first, again = take_ids(original, ids), lined.pop(base.name)
+    read = ~np.isnan(changes(first, again)[0])
+    moved = {name: moved_more(first, again, asked) for name, asked in lined.items()}
+    results = [_result(arms, base, _compare_read(arms, again, again, read))]
+    for arm, one in zip(experiment.arms, moved.values(), strict=True):
+        scored = _result(arms, arm, _compare_read(arms, again, lined[arm.name], one.read))
+        results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
+    apart = Table("|Δ| of each answer", movement_rows(moved))
+    return results, len(experiment.rows) - int(read.sum()), (apart,)
 
 
 def _first_and_again(experiment: Experiment) -> tuple[int, Sequence[int]]:

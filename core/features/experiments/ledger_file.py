@@ -45,29 +45,18 @@ def _check(table: pd.DataFrame, name: str) -> None:
     """Raise InputError for the first line of a column that is wrong."""
     z, change = table["z"], table["score_b"] - table["score_a"]
     right = {
-        "name": table["name"].notna() & ~table.duplicated(["name", "dataset"]),
-        "hypothesis": table["hypothesis"].notna(),
-        "dataset": table["dataset"].notna(),
-        "metric": table["metric"].isin([np.nan, *METRICS]),
-        "z": np.isfinite(z) & (z != 0) & ~(z * change <= 0),
-        "n": table["n"].isna() | (table["n"].between(1, _MOST_ROWS) & (table["n"] % 1 == 0)),
-        **{column: ~(table[column] <= 0) & ~np.isinf(table[column]) for column in POSITIVE},
+        "name": (table["name"].notna() & ~table.duplicated(["name", "dataset"]), "a name, once for each dataset"),
+        "hypothesis": (table["hypothesis"].notna(), "a text"),
+        "dataset": (table["dataset"].notna(), "a name"),
+        "metric": (table["metric"].isin([np.nan, *METRICS]), f"one of {', '.join(METRICS)}"),
+        "z": (np.isfinite(z) & (z != 0) & ~(z * change <= 0), "a number other than 0, with the sign of score_b - score_a"),
+        "n": (table["n"].isna() | (table["n"].between(1, _MOST_ROWS) & (table["n"] % 1 == 0)), "a whole number above 0"),
+        **{column: (~(table[column] <= 0) & ~np.isinf(table[column]), "a number above 0") for column in POSITIVE},
     }
-    for column, is_right in right.items():
+    for column, (is_right, expected) in right.items():
         if not is_right.all():
-            line, got = is_right.idxmin(), str(table[column][is_right.idxmin()])[:80]
-            raise InputError(f"{name}, line {line + 2}: {column}: got {got}, expected {EXPECTS[column]}")
-
-
-EXPECTS = {
-    "name": "a name, once for each dataset",
-    "hypothesis": "a text",
-    "dataset": "a name",
-    "metric": f"one of {', '.join(METRICS)}",
-    "z": "a number other than 0, with the sign of score_b - score_a",
-    "n": "a whole number above 0",
-    **dict.fromkeys(POSITIVE, "a number above 0"),
-}
+            line = is_right.idxmin()
+            raise InputError(f"{name}, line {line + 2}: {column}: got {str(table[column][line])[:80]}, expected {expected}")
 
 
 def _entry_of(values: dict[str, Any]) -> Entry:

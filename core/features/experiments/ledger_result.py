@@ -137,18 +137,19 @@ class LedgerResult:
         for entry in (line.entry for line in self.hypotheses if line.entry.score_b is not None):
             series[entry.source, entry.dataset, entry.measured_on, entry.scored, entry.metric].append(entry)
         results = max(series.values(), key=len, default=[])
-        start = [(entry.name_a, entry.score_a, None, entry) for entry in results[:1] if entry.score_a]
-        scores = [(entry.name, entry.score_b, entry.verdict, entry) for entry in results]
-        return tuple(
+        steps = [
             {
-                "step": name,
-                "score": score,
+                "step": entry.name,
+                "score": entry.score_b,
                 "half width": None if entry.score_se is None else Z95 * entry.score_se,
                 "rows": entry.n,
-                "verdict": verdict,
+                "verdict": entry.verdict,
             }
-            for name, score, verdict, entry in (*start, *scores)
-        )
+            for entry in results
+        ]
+        if results and results[0].score_a:
+            steps.insert(0, {**steps[0], "step": results[0].name_a, "score": results[0].score_a, "verdict": None})
+        return tuple(steps)
 
 
 def _sentences(family: str, lines: Sequence[LedgerLine]) -> Iterator[str]:

@@ -108,7 +108,7 @@ def test_a_form_plans_and_starts(visit: Visit, world: tuple[Workspace, str], mon
     app = press(app.run(), "Plan")
     assert not app.exception
     assert not app.error
-    assert "runs are left" in text_of(app)
+    assert "tokens" in text_of(app)  # what it costs
     app = press(app, "Start")
     assert not app.exception
     [plan] = started

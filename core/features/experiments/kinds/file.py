@@ -125,16 +125,13 @@ def draw_stratified(labels: Sequence[str], n: int, seed: int) -> list[int]:
 
     Places left by rounding down go to the labels with the largest remainders; ties follow the order of `Label`.
     """
-    rng = np.random.default_rng(seed)
-    order = [str(label) for label in Label]
-    strata = {name: np.flatnonzero([label == name for label in labels]) for name in order if name in set(labels)}
-    exact = {name: n * len(rows) / len(labels) for name, rows in strata.items()}
-    sizes = {name: int(share) for name, share in exact.items()}
-    by_remainder = sorted(strata, key=lambda name: sizes[name] - exact[name])
-    for name in by_remainder[: n - sum(sizes.values())]:
-        sizes[name] += 1
-    drawn = [rng.choice(rows, sizes[name], replace=False) for name, rows in strata.items()]
-    return sorted(int(i) for i in np.concatenate(drawn))
+    rng, every = np.random.default_rng(seed), np.array(labels, dtype=str)
+    strata = [rows for label in Label if len(rows := np.flatnonzero(every == str(label)))]
+    exact = n * np.array([len(rows) for rows in strata]) / len(labels)
+    sizes = exact.astype(np.intp)
+    sizes[np.argsort(sizes - exact, kind="stable")[: n - sizes.sum()]] += 1
+    drawn = [rng.choice(rows, size, replace=False) for rows, size in zip(strata, sizes, strict=True)]
+    return sorted(np.concatenate(drawn).tolist())
 
 
 KIND = Kind("file", "What a file says", _QUESTION, FileSettings, build)
