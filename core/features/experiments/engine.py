@@ -358,4 +358,5 @@ def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation
         price = launch.price_of(workspace, request.endpoint, request.model or "")
         costs.append(expect(calls, request.concurrency, rate, price))
     parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
-    return Expectation(**{name: None if None in values else sum(values) for name, values in parts.items()})
+    total: dict[str, Any] = {name: None if None in values else sum(values) for name, values in parts.items()}
+    return Expectation(**total)
