@@ -210,18 +210,6 @@ def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | 
     return screen_tables.folder_of(workspace.settings, dataset).genes()
 
 
-def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
-    """Return a sentence for every dataset made of cells whose tables are not whole, and for tables without a dataset."""
-    made = {each.id: each for each in datasets.list_all(db) if imports.of_kind(db, each.id, KIND)}
-    problems = [
-        f"{each.name}: tables of its screen are missing below {screen_folder(workspace, each).path}; label its file again"
-        for each in made.values()
-        if not screen_folder(workspace, each).is_whole
-    ]
-    folders = sorted((workspace.settings.data / screen_tables.FOLDER).glob("[!.]*"))
-    return problems + [f"{folder}: tables without a dataset; can be deleted" for folder in folders if folder.name not in made]
-
-
 def describe_file(path: Path, settings: LabelSettings) -> Description:
     """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none, else as `describe_cells`."""
     if not is_cell_file(path):

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version as version_of_package
-from pathlib import Path
 
 from core import __version__, log
-from core.actions import cells, jobs
+from core.actions import jobs
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
@@ -22,6 +21,7 @@ from core.net.addresses import origin_of, read_addresses
 from core.net.scrubber import SHORTEST
 from core.net.server_access import ServerAccess
 from core.store import Store, runs
+from core.system_errors import existing_folder
 from core.version import commit_of
 
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
@@ -56,8 +56,8 @@ class Diagnosis:
     """The state of an installation and its workspace.
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read. runs:
-    state → how many runs are in it now. cells: faults in the tables of screens. lock: the holder of the store's lock, None
-    without one. keys: which address gets the key of which setting. last_errors: from the log, oldest first.
+    state → how many runs are in it now. lock: the holder of the store's lock, None without one. keys: which address gets the key
+    of which setting. last_errors: from the log, oldest first.
     """
 
     version: str
@@ -67,7 +67,6 @@ class Diagnosis:
     store_mb: float | None
     store: str
     runs: Mapping[str, int]
-    cells: Sequence[str]
     lock: str | None
     endpoints: Sequence[EndpointState]
     keys: Sequence[KeyState]
@@ -87,11 +86,10 @@ def examine(settings: Settings) -> Diagnosis:
         store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
         store=found.words,
         runs=found.runs,
-        cells=found.cells,
         lock=found.lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
         keys=tuple(_key_states(settings)),
-        disk_free_mb=int(shutil.disk_usage(_nearest_folder(settings.data)).free / _MB),
+        disk_free_mb=int(shutil.disk_usage(existing_folder(settings.data)).free / _MB),
         last_errors=log.last_problems(settings),
         packages={name: version_of_package(name) for name in PACKAGES},
     )
@@ -104,7 +102,6 @@ class _StoreState:
     words: str
     lock: str | None = None
     runs: Mapping[str, int] = field(default_factory=dict)
-    cells: Sequence[str] = ()
 
 
 def _store_state(settings: Settings) -> _StoreState:
@@ -113,13 +110,12 @@ def _store_state(settings: Settings) -> _StoreState:
     try:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
-            problems = cells.find_problems(Workspace(settings), db)
     except StoreBusy as error:
         return _StoreState("busy", str(error))
     except (StoreError, OSError) as error:
         return _StoreState(f"{type(error).__name__}: {error}")
     present = jobs.with_present_states(Workspace(settings), recorded)
-    return _StoreState("ok", None, dict(Counter(run.status for run in present)), problems)
+    return _StoreState("ok", None, dict(Counter(run.status for run in present)))
 
 
 async def _endpoint_states(settings: Settings) -> list[EndpointState]:
@@ -154,8 +150,3 @@ def _key_states(settings: Settings) -> Iterator[KeyState]:
 
 def _key_state(address: str, setting: str, key: str) -> KeyState:
     return KeyState(address, setting if key else "", 0 < len(key) < SHORTEST)
-
-
-def _nearest_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that exists."""
-    return next(place for place in (folder, *folder.parents) if place.exists())

@@ -20,7 +20,7 @@ from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.features.arguments.finding_kinds import kind_of
 from core.llm.client import Client
-from core.llm.kept_answer import TokenCount, TokenCounter
+from core.llm.kept_answer import TokenCounter
 from core.methods.judge_rubric import JudgeRubric, reading_options
 from core.methods.read_findings import ReadFindings
 from core.store import Cursor, calls, evidence, rubrics, runs
@@ -48,15 +48,13 @@ class ReadingPlan:
 class ReadingEstimate:
     """The expected cost of a reading, without unreadable answers and retries.
 
-    texts: the number read; calls of `expected` are fewer if some make the same prompt. counted_by: who counted the prompts'
-    tokens; "bytes" makes them an upper bound. measured: whether answers are as long as those of this model's earlier readings;
-    otherwise they are counted as the letter, and a sentence if one is asked for, without any reasoning.
+    texts: the number read; calls of `expected` are fewer if some make the same prompt. measured: whether answers are as long as
+    those of this model's earlier readings; otherwise they are counted as the letter, and a sentence if one is asked for, without
+    any reasoning.
     """
 
-    rows: int
     texts: int
     expected: Expectation
-    counted_by: str
     measured: bool
 
 
@@ -140,13 +138,10 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
         texts += n_texts
     with workspace.store.read() as db:
         earlier = calls.averages(db, plan.spec.method, plan.spec.model)
-    counted, form = asyncio.run(_count_tokens(workspace, plan, prompts))
-    completion, seconds = (form.tokens, None) if earlier is None else earlier[1:]
-    total, answers, price = (
-        _scale_up(counted, prompts),
-        len(prompts) * completion,
-        launch.price_of(workspace, plan.request.endpoint, plan.spec.model),
-    )
+    per_character, form_tokens = asyncio.run(_count_tokens(workspace, plan, prompts))
+    completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
+    total, answers = per_character * sum(map(len, prompts)), len(prompts) * completion
+    price = launch.price_of(workspace, plan.request.endpoint, plan.spec.model)
     expected = Expectation(
         calls=len(prompts),
         prompt_tokens=total,
@@ -154,8 +149,7 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
         seconds=None if seconds is None else math.ceil(len(prompts) / plan.request.concurrency) * seconds,
         money=None if price is None else price.of(total, answers),
     )
-    counted_by = max((count.counted_by for count in counted.values()), key=("server", "tiktoken", "bytes").index)
-    return ReadingEstimate(len(plan.spec.rows), texts, expected, counted_by, earlier is not None)
+    return ReadingEstimate(texts, expected, earlier is not None)
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
@@ -267,10 +261,8 @@ def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str
         yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
 
 
-async def _count_tokens(
-    workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
-) -> tuple[dict[str, TokenCount], TokenCount]:
-    """Return the tokens of some prompts of every length, and those of an answer in its form."""
+async def _count_tokens(workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]) -> tuple[float, int]:
+    """Return the tokens of a character, in some prompts of every length, and the tokens of an answer in its form."""
     by_length = sorted(prompts, key=len)
     step = max(len(by_length) / _MOST_COUNTED, 1.0)
     chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
@@ -279,11 +271,5 @@ async def _count_tokens(
     endpoint = model_servers.endpoint_of(workspace, address, plan.spec.model, plan.request.calls)
     async with Client(endpoint, concurrency=plan.request.concurrency) as client:
         counter = TokenCounter(client, plan.spec.model)
-        form, *counted = [await counter.count(text) for text in (answer, *chosen)]
-    return dict(zip(chosen, counted, strict=True)), form
-
-
-def _scale_up(counted: dict[str, TokenCount], prompts: Sequence[str]) -> float:
-    """Return the tokens of all prompts: those of the counted ones by the characters of all."""
-    tokens = sum(count.tokens for count in counted.values())
-    return tokens / sum(map(len, counted)) * sum(map(len, prompts))
+        form, *counted = [(await counter.count(text)).tokens for text in (answer, *chosen)]
+    return sum(counted) / sum(map(len, chosen)), form

@@ -26,7 +26,6 @@ def _lines(found: Diagnosis) -> list[str]:
         f"workspace  {found.workspace}",
         f"store      {size}{found.store}",
         f"runs       {', '.join(f'{n} {state}' for state, n in found.runs.items()) or 'none'}",
-        *(f"cells      {problem}" for problem in found.cells),
         f"lock       {found.lock or 'free'}",
         *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),
         *(f"key        {_key_line(key)}" for key in found.keys),

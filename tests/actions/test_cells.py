@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import cells, doctor
+from core.actions import cells
 from core.actions.imports import import_upload
 from core.actions.label_request import LabelRequest
 from core.actions.undo import undo
@@ -94,12 +94,10 @@ def test_lost_tables_come_back(workspace: Workspace, screen: Path) -> None:
     made = make(workspace, screen)
     folder = cells.screen_folder(workspace, dataset_of(workspace))
     shutil.rmtree(folder.path)
-    assert "tables of its screen are missing" in doctor.examine(workspace.settings).cells[0]
     again = make(workspace, screen)
     assert "its lost tables are restored" in again.message
     assert folder.is_whole
     assert again.record == made.record
-    assert doctor.examine(workspace.settings).cells == []
 
 
 @pytest.mark.soak
@@ -110,14 +108,6 @@ def test_undo_removes_rows_and_tables(workspace: Workspace, screen: Path) -> Non
     with workspace.store.read() as db:
         assert datasets.list_all(db) == []
     assert make(workspace, screen).new
-
-
-@pytest.mark.soak
-def test_tables_of_no_dataset_are_found(workspace: Workspace, screen: Path) -> None:
-    make(workspace, screen)
-    (workspace.settings.data / "cells" / "abc").mkdir()
-    [problem] = doctor.examine(workspace.settings).cells
-    assert problem.endswith("abc: tables without a dataset; can be deleted")
 
 
 def test_rows_of_other_files_do_not_belong_to_it(workspace: Workspace, screen: Path) -> None:
