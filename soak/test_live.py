@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
@@ -39,8 +39,6 @@ __all__ = ["browser", "open_tab"]  # fixtures
 
 ASKS, MOST_MS = 5, 300
 N_WATCHERS, ROWS, AT_ONCE, ANSWER_S = 10, 640, 16, 0.2
-STRIDE = 4 * AT_ONCE  # rows between two that the same person watches: those in flight are over by then
-MISSED_S = 10 * ANSWER_S  # a row of which nothing comes for so long was over before anybody watched
 MOST_COST = 1.05
 PAIRS = 3  # of runs with watchers and without; the fastest of each are compared, as other work on the machine only slows them
 # When the first words of each text of a stage came on screen, in milliseconds since 1970. A text is drawn anew with every word.
@@ -93,21 +91,20 @@ def test_first_words_are_on_screen_within_300_ms(
 
 
 @contextmanager
-def watching(workspace: Workspace, run: str, rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Somebody watches each of several lists of rows, one row after the other, as a page does; how many events each has read."""
+def watching(workspace: Workspace, run: str) -> Iterator[list[int]]:
+    """Several people watch one row after the other, as a page does; how many events each has read."""
     is_over = threading.Event()
-    events = [0 for _ in rows]
+    events = [0] * N_WATCHERS
 
     def watch(n: int) -> None:
-        for row in rows[n]:
-            watcher = ask.watch(workspace, run, row)
-            missed_at = time.monotonic() + MISSED_S
-            while not watcher.ended and not is_over.is_set() and (watcher.is_reading or time.monotonic() < missed_at):
+        while not is_over.is_set():
+            watcher = ask.watch(workspace, run)
+            while not watcher.ended and not is_over.is_set():
                 watcher.renew()
                 events[n] += len(watcher.read())
                 time.sleep(LOOK_S)
 
-    threads = [threading.Thread(target=watch, args=(n,)) for n in range(len(rows))]
+    threads = [threading.Thread(target=watch, args=(n,)) for n in range(N_WATCHERS)]
     for thread in threads:
         thread.start()
     try:
@@ -147,8 +144,7 @@ def test_ten_watchers_cost_a_run_five_percent_at_most(tmp_path: Path, record: Re
             alone.append(rows_per_s(workspace, begin(workspace, url, next(repeats))))
             before = request_counts(url).get("streams", 0)
             run = begin(workspace, url, next(repeats))
-            rows = workspace.run_folder(run.id).spec().rows
-            with watching(workspace, run.id, [rows[AT_ONCE + n :: STRIDE] for n in range(N_WATCHERS)]) as events:
+            with watching(workspace, run.id) as events:
                 watched.append(rows_per_s(workspace, run))
             streamed = request_counts(url)["streams"] - before
             assert min(events) > 0

@@ -241,12 +241,13 @@ def answer_of(workspace: Workspace, run: str, pair_id: str) -> Answer:
     return Answer(found, numbers, events, dossier)
 
 
-def watch(workspace: Workspace, run: str, pair_id: str = "") -> Watcher:
-    """Return a reader of a row's events while it is predicted, and request them from the run's worker; "" means the row predicted
-    now. Only a marker is written, into the run's folder.
+def watch(workspace: Workspace, run: str) -> Watcher:
+    """Return a reader of the events of the row that is predicted now, and request them from the run's worker.
+
+    Only a marker is written, into the run's folder.
     """
     workspace.refuse_if_read_only("watch", run)
-    watcher = Watcher(workspace.run_folder(run), pair_id)
+    watcher = Watcher(workspace.run_folder(run))
     watcher.renew()
     return watcher
 

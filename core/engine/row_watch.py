@@ -1,9 +1,9 @@
 """Lets others watch a row while its worker predicts it, through files in the run's folder.
 
-A watcher puts a marker into watch/ and renews it: `any` for the row predicted now, or the name of one row, with its id in it.
-Beside each marker the worker writes NAME.jsonl, the events of the row (`core.methods.row_feed`) after one of kind `row` with the
-row's id; the last is of kind `ended`. Then the file is deleted, and watchers that have it open read it to its end. An expired
-marker is deleted with its file. Without markers there is no such folder, and the worker only checks for it.
+Whoever watches puts the marker `any` into watch/ and renews it. Beside it the worker writes any.jsonl: the events of the row that
+began last (`core.methods.row_feed`) after one of kind `row` with the row's id; the last is of kind `ended`. Then the file is
+deleted, and watchers that have it open read it to its end. An expired marker is deleted with the file. Without a marker there is
+no such folder, and the worker only checks for it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,16 @@ from typing import Any
 
 from core.engine.run_folder import RunFolder
 from core.file_io import replace_file
-from core.hashes import sha256_of
 from core.methods.row_feed import Event, RowFeed
 from core.row_schema import record_as_json
 from core.texts import parse_json
 from core.types import Evidence, Failed, Pair, RowResult
 
-ANY = "any"
+MARKER = "any"
+EVENTS = "any.jsonl"
 FRESH_S = 5.0  # an older marker has expired
 MAX_BYTES = 128 << 20  # of the events of a row; a quarter of a million words take a third of it
 _MOST_READ = 16 << 20  # at a time, and more than any event has
-_EVENTS = ".jsonl"
-
-
-def marker_name(pair_id: str) -> str:
-    """Return the name of a row's marker; "" is any row."""
-    return sha256_of(pair_id)[:16] if pair_id else ANY
 
 
 @dataclass(slots=True)
@@ -75,16 +69,15 @@ def _plain(value: object) -> object:
 
 
 class RowWatch:
-    """The rows that a worker predicts now, and the watched ones among them."""
+    """The rows that a worker predicts now, and the one of them that is watched."""
 
     def __init__(self, folder: RunFolder, scrub: Callable[[str], str]) -> None:
         self._folder, self._scrub = folder.watch, scrub
         self._feeds: dict[str, RowFeed] = {}
-        self._streams: dict[str, _Stream] = {}  # name of the marker → where the events of its row go
-        self._markers: dict[str, str] = {}  # name → pair id, "" for any row
-        for path in self._folder.glob(f"*{_EVENTS}"):  # of a worker that was killed
-            with contextlib.suppress(OSError):
-                path.unlink()
+        self._stream: _Stream | None = None
+        self._is_wanted = False
+        with contextlib.suppress(OSError):
+            (self._folder / EVENTS).unlink(missing_ok=True)  # of a worker that was killed
 
     @property
     def in_flight(self) -> int:
@@ -96,70 +89,68 @@ class RowWatch:
     ) -> RowResult | Failed | None:
         """Predict a row with a feed for its watchers; None for a row that was given back."""
         feed = self._feeds[pair.pair_id] = RowFeed(pair)
-        self._attach_all()
+        self._attach()
         row: RowResult | Failed | None = None
         try:
             row = await predict(feed)
             return row
         finally:
             del self._feeds[pair.pair_id]
-            if feed.is_watched:
+            if self._stream is not None and self._stream.feed is feed:
                 feed.add("ended", **_last_event(row))
-                for name in [name for name, stream in self._streams.items() if stream.feed is feed]:
-                    self._streams.pop(name).close()
+                self._close_stream()
 
     def look(self) -> None:
-        """Start a stream for each watched row, and close streams that nobody watches."""
-        if not self._markers and not self._folder.is_dir():
+        """Write the events of a row if somebody watches, and stop if nobody does."""
+        if not self._is_wanted and not self._folder.is_dir():
             return
         with contextlib.suppress(OSError):
-            self._markers = self._read_markers()
-        for name in [name for name in self._streams if name not in self._markers]:
-            self._streams.pop(name).close()
-        self._attach_all()
-        if not self._markers:
+            self._is_wanted = self._has_marker()
+        if self._is_wanted:
+            self._attach()
+        else:
+            self._close_stream()
             with contextlib.suppress(OSError):
                 self._folder.rmdir()
 
     def close(self) -> None:
-        """Close all streams and delete the folder, so that no row can be watched."""
-        for stream in self._streams.values():
-            stream.close()
-        self._streams.clear()
+        """Stop, and delete the folder, so that no row can be watched."""
+        self._close_stream()
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
                 path.unlink()
             self._folder.rmdir()
 
-    def _read_markers(self) -> dict[str, str]:
-        """Return the renewed markers; delete the expired ones."""
-        found: dict[str, str] = {}
-        for path in self._folder.iterdir():
-            if path.suffix or path.name.startswith("."):
-                continue
-            if abs(time.time() - path.stat().st_mtime) <= FRESH_S:  # or it is from before the clock was set back
-                known = self._markers.get(path.name)
-                found[path.name] = path.read_text("utf-8") if known is None else known
-            else:
-                path.unlink(missing_ok=True)
-        return found
-
-    def _attach_all(self) -> None:
-        """Open a file for every marker that has none and whose row is predicted now; of any, the row that began last."""
-        for name, pair_id in self._markers.items():
-            feed = self._feeds.get(pair_id) if pair_id else next(reversed(self._feeds.values()), None)
-            if name not in self._streams and feed is not None:
-                self._attach(name, feed)
-
-    def _attach(self, name: str, feed: RowFeed) -> None:
-        path = self._folder / f"{name}{_EVENTS}"
+    def _has_marker(self) -> bool:
+        """Return whether there is a renewed marker; delete an expired one."""
+        marker = self._folder / MARKER
         try:
-            stream = self._streams[name] = _Stream(feed, path, path.open("wb", buffering=0), self._scrub)
+            age_s = time.time() - marker.stat().st_mtime
+        except FileNotFoundError:
+            return False
+        if abs(age_s) <= FRESH_S:  # one from the future is from before the clock was set back
+            return True
+        marker.unlink(missing_ok=True)
+        return False
+
+    def _attach(self) -> None:
+        """Begin to write the events of the row that began last, if somebody watches and no row is watched yet."""
+        feed = next(reversed(self._feeds.values()), None)
+        if not self._is_wanted or self._stream is not None or feed is None:
+            return
+        path = self._folder / EVENTS
+        try:
+            stream = self._stream = _Stream(feed, path, path.open("wb", buffering=0), self._scrub)
         except OSError:
             return
         pair = feed.pair
         stream.write({"kind": "row", "at": time.time(), "pair_id": pair.pair_id, "pert": pair.pert, "gene": pair.gene})
         feed.attach(stream.write)
+
+    def _close_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
 
 
 def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
@@ -174,23 +165,18 @@ def _last_event(row: RowResult | Failed | None) -> dict[str, Any]:
 
 
 class Watcher:
-    """A watcher of one row of a run: requests its events and reads them as they are written.
+    """A watcher of the row of a run that is predicted now: requests its events and reads them as they are written.
 
-    pair_id: "" for the row predicted now. After `ended` it reads nothing more.
+    After `ended` it reads nothing more.
     """
 
-    def __init__(self, folder: RunFolder, pair_id: str = "") -> None:
-        self._folder, self._pair_id = folder, pair_id
-        self._events = folder.watch / f"{marker_name(pair_id)}{_EVENTS}"
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._events = folder.watch / EVENTS
         self._file: FileIO | None = None
         self._rest = b""
         self._renewed_at = 0.0
         self.ended = False
-
-    @property
-    def is_reading(self) -> bool:
-        """Whether events of a row have arrived and the row has not ended."""
-        return self._file is not None
 
     def renew(self) -> None:
         """Ask for the events, at most once a second, until they or the run have ended. Raise OSError if the folder cannot be
@@ -199,7 +185,7 @@ class Watcher:
             return
         self._folder.watch.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # the worker took the folder away just now
-            replace_file(self._folder.watch / marker_name(self._pair_id), self._pair_id.encode())
+            replace_file(self._folder.watch / MARKER, b"")
             self._renewed_at = time.monotonic()
 
     def read(self) -> list[Mapping[str, Any]]:

@@ -16,7 +16,7 @@ from core.actions import ask, run_control
 from core.actions.workspace import Workspace
 from core.engine import row_watch
 from core.engine.journal import read_entries
-from core.engine.row_watch import RowWatch, Watcher, marker_name
+from core.engine.row_watch import RowWatch, Watcher
 from core.engine.run_folder import RunFolder
 from core.errors import ReadOnly
 from core.methods.base import method_named
@@ -68,7 +68,7 @@ def unwatched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("who", ["whichever row", "one row", "leaves", "nobody renews"])
+@pytest.mark.parametrize("who", ["stays", "leaves", "nobody renews"])
 def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[str, object], who: str, monkeypatch: Any) -> None:
     if who == "nobody renews":
         monkeypatch.setattr(row_watch, "FRESH_S", 0.2)
@@ -77,7 +77,7 @@ def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[st
     ends: list[Callable[[], None]] = []
 
     def watch(run: str) -> None:
-        watcher = ask.watch(workspace, run, "Qb2_Hb2" if who == "one row" else "")
+        watcher = ask.watch(workspace, run)
         if who == "leaves":
             watcher.read()
             watcher.close()
@@ -93,14 +93,13 @@ def test_the_run_of_a_watched_row_is_the_same(tmp_path: Path, unwatched: dict[st
     assert stored(workspace, run) == unwatched
     left = workspace.run_folder(run.id).watch
     assert not left.exists() or not list(left.glob("*.jsonl"))  # a marker that was renewed in the last moment
-    if who in ("whichever row", "one row"):
-        _check_events(workspace, run, heard, "Qb2_Hb2" if who == "one row" else None)
+    if who == "stays":
+        _check_events(workspace, run, heard)
 
 
-def _check_events(workspace: Workspace, run: Run, heard: list[Any], pair_id: str | None) -> None:
+def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
     kinds = [event["kind"] for event in heard]
     assert (kinds[0], kinds[-1], kinds.count("row"), kinds.count("ended")) == ("row", "ended", 1, 1)
-    assert pair_id in (None, heard[0]["pair_id"])
     entries = [entry for entry, _ in read_entries(workspace.run_folder(run.id).rows)]
     [row] = [entry for entry in entries if isinstance(entry, RowResult) and entry.prediction.pair_id == heard[0]["pair_id"]]
     assert heard[-1]["p_de"] == row.prediction.p_de
@@ -145,7 +144,6 @@ def test_a_marker_in_the_way_and_a_full_disk_harm_nobody(tmp_path: Path, unwatch
         folder.mkdir()
         (folder / "any.jsonl").mkdir()  # cannot be opened
         Watcher(workspace.run_folder(run)).renew()
-        (folder / marker_name("Qb1_Hb1")).symlink_to("/nowhere")
 
     with serving(SCRIPT) as url:
         run = argue(workspace, url, spoil)
@@ -227,10 +225,11 @@ def test_a_file_of_events_has_a_limit_and_its_end(tmp_path: Path, monkeypatch: p
 def test_a_marker_of_another_day_is_nobodys(tmp_path: Path, age_s: float) -> None:
     """As after the clock was set by a day while somebody watched, and left."""
     folder = RunFolder(tmp_path)
-    left, renewed = (folder.watch / marker_name(pair_id) for pair_id in ("Pa_Ga", "Pb_Gb"))
+    marker = folder.watch / row_watch.MARKER
     folder.watch.mkdir()
-    for marker in (left, renewed):
-        marker.write_text("Pa_Ga")
-    os.utime(left, (time.time() - age_s,) * 2)
+    marker.touch()
     RowWatch(folder, str).look()
-    assert list(folder.watch.iterdir()) == [renewed]
+    assert marker.exists()
+    os.utime(marker, (time.time() - age_s,) * 2)
+    RowWatch(folder, str).look()
+    assert not folder.watch.exists()
