@@ -72,17 +72,15 @@ def import_paths(
     options: ImportOptions = DEFAULT_OPTIONS,
     *,
     recursive: bool = False,
-    on_found: Callable[[int], object] = lambda _: None,
     on_file: OnFile = lambda *_: None,
 ) -> list[Imported]:
     """Import files, and recognised files in folders: pairs first, so that submissions find their rows.
 
-    One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_found: takes the
-    number of files before the first is read. on_file: see `OnFile`.
+    One file's failure does not stop the others; it is reported with kind "failed". recursive: as of `expand`. on_file: see
+    `OnFile`.
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     files = expand(list(paths), recursive=recursive)
-    on_found(len(files))
     with collector_paused():
         read = partial(recognise, epochs=options.epochs)
         return import_files(workspace, files, options, read, on_file=on_file)

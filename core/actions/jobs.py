@@ -17,7 +17,7 @@ from typing import Any, Final
 from core import log
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RUNS, RunFolder
-from core.engine.run_state import state_of, status_of
+from core.engine.run_state import state_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
 from core.file_io import replace_file
@@ -134,8 +134,8 @@ def settle_crashed(workspace: Workspace) -> list[JobFolder]:
 def with_present_states(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
     """Return runs of the store, each in its present state.
 
-    `done` and `failed` still count the rows in the store: those that can be read, scored and shown. `count_finished` counts those
-    that its workers have finished, which are more while the run is not settled, and for good in a read-only workspace.
+    `done` and `failed` still count the rows in the store: those that can be read, scored and shown. Workers have finished more
+    while the run is not settled, and for good in a read-only workspace.
     """
     return [_with_present_state(workspace, run) for run in recorded]
 
@@ -150,15 +150,6 @@ def _with_present_state(workspace: Workspace, run: Run) -> Run:
         log.record_error(f"run {run.id}", error)
         return replace(run, status="crashed", cause=f"the files of its worker cannot be read: {error}")
     return run if (state, cause) == (run.status, run.cause) else replace(run, status=state, cause=cause)
-
-
-def count_finished(workspace: Workspace, run: Run) -> int:
-    """Return how many rows the workers of a run have finished, failed ones included: as many as its journal has."""
-    folder = workspace.run_folder(run.id)
-    if not folder.exists or not _has_more_rows(folder, run.folded_bytes):
-        return run.done + run.failed
-    counts = status_of(folder).counts
-    return counts.done + counts.failed
 
 
 def unsettled_runs(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:

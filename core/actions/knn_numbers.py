@@ -82,9 +82,7 @@ def _file(workspace: Workspace, key: str) -> Path:
     return workspace.settings.cache / "permuted" / f"{key}.json"
 
 
-def null_of_run(
-    workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool, progress: Progress | None = None
-) -> PermutationNull | None:
+def null_of_run(workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool) -> PermutationNull | None:
     """Return the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
 
     None for other methods and other protocols than folds, if it is not cached, and if a space of the run was deleted.
@@ -99,7 +97,7 @@ def null_of_run(
     except (NotFound, StateError):
         return None
     if compute:
-        return find_null(workspace, found.inputs, found.labels, settings.protocol.k, progress=progress)
+        return find_null(workspace, found.inputs, found.labels, settings.protocol.k)
     return kept_null(workspace, content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED))
 
 

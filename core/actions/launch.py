@@ -202,11 +202,9 @@ def _servers_of(workspace: Workspace, request: RunRequest) -> str:
     return normalise(text) if asks_several(text) else text
 
 
-def estimate(
-    workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named, endpoint: str | None = None
-) -> Expectation:
+def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, endpoint: str | None = None) -> Expectation:
     """Return the expected cost of a run, from earlier calls of its method and model. endpoint: its model server."""
-    n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
+    n_calls = expected_calls(method_named(spec.method), spec.options, len(spec.rows))
     rate = rate_of(workspace, spec.method, spec.model)
     return expect(n_calls, concurrency, rate, price_of(workspace, endpoint, spec.model))
 

@@ -108,25 +108,23 @@ def start_reading(
     *,
     detach: bool = False,
     plan: ReadingPlan | None = None,
-    replace: bool = False,
 ) -> Run:
     """Start a reading in its own worker (`detach`) or here until it ends. Return an existing equal reading of any name and state.
 
-    plan: as `plan_reading` returned it. Raise what `plan_reading` does, and StateError if the name is another run's, unless
-    `replace`.
+    plan: as `plan_reading` returned it. Raise what `plan_reading` does, and StateError if the name is another run's.
     """
     workspace.refuse_if_read_only("read", run_name)
     plan = plan or plan_reading(workspace, rubric, run_name, settings)
     name = launch.name_of(plan.request)
     method = _METHODS[plan.spec.method]
-    existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
+    existing = run_control.find_same(workspace, plan.spec, name)
     if existing is not None:
         [present] = jobs.with_present_states(workspace, [existing])
         return present
     execution = launch.execution_settings(workspace, plan.request, method)
     n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
     begin = run_control.start_worker if detach else run_control.work_on
-    return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, replace=replace, begin=begin)
+    return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, begin=begin)
 
 
 def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:

@@ -66,14 +66,10 @@ def import_(
 
     with working("looking for files") as step:
 
-        def say_found(n_files: int) -> None:
-            if any(path.is_dir() for path in paths):
-                step(f"{n_files:,} file{'s' * (n_files != 1)} found")
-
         def say_file(share: float, what: str) -> None:
             step(f"{share:4.0%} {what}")
 
-        found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_found=say_found, on_file=say_file)
+        found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_file=say_file)
     show_imports(found, as_json)
 
 

@@ -20,23 +20,19 @@ from core.types import LIVE_STATES, Flag
 app = typer.Typer(invoke_without_command=True)
 
 
-def _record(run: Run, dataset: str, fewer_seeds: int, finished: int) -> dict[str, Any]:
+def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
     keys = ("name", "id", "method", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score", "note")
-    more = {"dataset": dataset, "fewer_seeds": fewer_seeds, "finished": finished}
-    return {key: getattr(run, key) for key in keys} | more
+    return {key: getattr(run, key) for key in keys} | {"dataset": dataset, "fewer_seeds": fewer_seeds}
 
 
 def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
-    """Return the chosen runs, or all, as `runs --json` prints them.
-
-    done, failed: rows in the store. finished: rows, failed ones included, that the run's workers have finished.
-    """
+    """Return the chosen runs, or all, as `runs --json` prints them. done, failed: rows in the store."""
     with workspace.store.read() as db:
         of_dataset = {d.id: d.name for d in datasets.list_all(db)}
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
     present = jobs.with_present_states(workspace, recorded)
-    return [_record(run, of_dataset[run.dataset], fewer.get(run.id, 0), jobs.count_finished(workspace, run)) for run in present]
+    return [_record(run, of_dataset[run.dataset], fewer.get(run.id, 0)) for run in present]
 
 
 def progress_line(record: Mapping[str, Any]) -> str:
@@ -56,13 +52,11 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 
 def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json: bool) -> None:
-    lags = [r["finished"] - r["done"] - r["failed"] for r in records]
     lines = [
         f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
         f"  no answer {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
         + (f"  fewer seeds {r['fewer_seeds']:,}" if r["fewer_seeds"] else "")
-        + (f"  {lag:,} finished rows are not in the store yet" if lag else "")
-        for r, lag in zip(records, lags, strict=True)
+        for r in records
     ]
     show(result, as_json, "\n".join(lines) or "no runs yet; try: perturbdesk demo")
 

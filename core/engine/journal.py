@@ -158,9 +158,9 @@ class Journal:
         return self._line(failed)
 
 
-def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
+def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str]) -> None:
     """Mark failed rows as not finished. The caller must hold the run's lock."""
-    with Journal(folder, scrub) as journal:
+    with Journal(folder) as journal:
         journal.append([RetryMark(tuple(pair_ids))])
 
 

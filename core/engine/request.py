@@ -210,11 +210,6 @@ class Rate:
     completion_tokens: float
     seconds: float
 
-    def __post_init__(self) -> None:
-        for name in ("prompt_tokens", "completion_tokens", "seconds"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"rate: {name} is {getattr(self, name)}, expected 0 or more")
-
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -222,11 +217,6 @@ class Price:
 
     prompt: float
     completion: float
-
-    def __post_init__(self) -> None:
-        for name in ("prompt", "completion"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"price: {name} is {getattr(self, name)}, expected 0 or more a million tokens")
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """Return the price of these tokens."""

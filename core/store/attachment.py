@@ -71,10 +71,10 @@ class Attachment:
                     self.let_go()
 
     @contextmanager
-    def alone(self, mode: Mode, file: Path | None = None) -> Iterator[None]:
+    def alone(self, file: Path | None = None) -> Iterator[None]:
         """The file, or another file, attached by the holder of the write lock."""
         self.let_go()
-        self._attach(mode, file)
+        self._attach("READ_WRITE", file)
         try:
             yield
         finally:

@@ -92,7 +92,7 @@ class Store:
         # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
         time.sleep(max(0.0, self._rests_until - time.monotonic()))
         start = time.monotonic()
-        with self._hold_lock("READ_WRITE"), self._attachment.alone("READ_WRITE"), self._cursor() as cursor:
+        with self._hold_lock("READ_WRITE"), self._attachment.alone(), self._cursor() as cursor:
             cursor.begin()
             try:
                 yield cursor
@@ -123,7 +123,7 @@ class Store:
             try:
                 with part_of(self.file, is_folder=True) as folder:
                     made = folder / self.file.name
-                    with self._attachment.alone("READ_WRITE", made), self._cursor() as cursor:
+                    with self._attachment.alone(made), self._cursor() as cursor:
                         schema.create(cursor)
                         cursor.execute("CHECKPOINT desk")
                     self._set_log_aside()

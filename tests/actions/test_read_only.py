@@ -85,7 +85,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "job_control": ("resume start stop work", "find find_named list_jobs"),
     "jobs": (
         "resume start",
-        "count_finished find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
+        "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",
     ),
     "knn_numbers": ("", "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble"),
     "label_files": ("import_csv", "export_csv"),
