@@ -167,7 +167,7 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
 
 def _ceilings(split: Split, candidates: Path | None) -> TargetTable:
     pools = None if candidates is None else read_candidates(candidates, split.test)
-    return TargetTable(ceilings_of(split, pools).steps())
+    return TargetTable(ceilings_of(split, pools))
 
 
 def _record(folder: RankingFolder) -> dict[str, Any]:

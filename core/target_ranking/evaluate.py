@@ -4,7 +4,6 @@ the structural ceiling."""
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.fields.record import setting
 from core.hashes import KEY_DIGITS, sha256_of
 from core.target_ranking.candidates import pool_matrix
-from core.target_ranking.ceilings import Ceilings, ceilings_of
+from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.expression import (
     ExpressionSet,
-    Flags,
     Mask,
     PerturbedCells,
     mask_expression,
@@ -32,9 +31,9 @@ from core.target_ranking.metrics import (
     Metric,
     Pools,
     Unit,
+    best_levels,
     clustered_interval,
     place_targets,
-    random_level,
     score_rankings,
 )
 from core.target_ranking.models.base import FittedModel, Report
@@ -88,7 +87,7 @@ class Evaluation:
     """The scores and rankings of models.
 
     settings: mask, unit, ks and pool, which identify it among those of the same models. ceilings:
-    as of `Ceilings.steps`. table: model, stratum, metric, k (NaN for mrr), estimate, low, high,
+    as of `ceilings_of`. table: model, stratum, metric, k (NaN for mrr), estimate, low, high,
     random, ceiling, n, conditions. genes: model, condition, rank (inf outside the pool), gene,
     is_target: the first TOP genes and all targets of each model and test condition, from rankings
     of averaged cells.
@@ -124,49 +123,46 @@ def evaluate(
     averages = single.average(by_batch=False)
     rows = averages if request.unit == "condition" else single
     perturbed = [gene for condition in split.conditions for gene in targets_in(condition)]
-    hidden = np.flatnonzero(np.isin(cells.genes, perturbed)).tolist()
-    conditions = rows.conditions.tolist()
-    random = random_level(conditions, pools, len(cells.genes))
-    ceilings = ceilings_of(split, pools, len(cells.genes))
+    hidden = np.flatnonzero(np.isin(cells.genes, perturbed))
+    strata = np.array([_stratum(condition, split) for condition in rows.conditions])
+    levels = {
+        name: best_levels(rows.conditions.tolist(), scored, pools, len(cells.genes))
+        for name, scored in (("random", frozenset[str]()), ("ceiling", split.trained_genes))
+    }
     lines: list[dict[str, Any]] = []
     genes: list[pd.DataFrame] = []
 
-    def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats, Flags]]:
-        """Yield the rows in blocks, with their scores and flags of the ranked genes."""
+    def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats]]:
+        """Yield the rows in blocks, with their scores; NaN for genes that are not ranked."""
         for start in range(0, len(rows.x), CELLS_AT_ONCE):
-            block = rows.take(np.arange(start, min(start + CELLS_AT_ONCE, len(rows.x))))
-            x = mask_expression(block.x, block.controls.means(), request.mask, hidden)
-            ranked = np.ones(x.shape, dtype=np.bool_)
+            block = rows.take(slice(start, start + CELLS_AT_ONCE))
+            scores = model.score(mask_expression(block.x, block.controls.means(), request.mask, hidden), block.controls)
             if pools is not None:
-                ranked = pool_matrix(pools, block.conditions.tolist(), cells.genes)
-            yield block, model.score(x, block.controls), ranked
+                scores[~pool_matrix(pools, block.conditions.tolist(), cells.genes)] = np.nan
+            yield block, scores
 
     for position, (name, model) in enumerate(models.items()):
-        report(position / len(models), f"{name}: ranking genes for {len(conditions):,} {request.unit}s")
-        places = [
-            place for block, scores, ranked in rank(model, rows) for place in place_targets(scores, block.target_columns, ranked)
-        ]
-        lines += _table_lines(name, score_rankings(places), random, ceilings, conditions, split)
+        report(position / len(models), f"{name}: ranking genes for {len(rows.x):,} {request.unit}s")
+        places = [place for block, scores in rank(model, rows) for place in place_targets(scores, block.target_columns)]
+        lines += _table_lines(name, score_rankings(places), levels, rows.conditions, strata)
         genes += (table for block in rank(model, averages) for table in _first_genes(name, cells.genes, *block))
     pool = ALL_GENES if request.candidates is None else request.candidates.name
     settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
-    return Evaluation(settings, ceilings.steps(), pd.DataFrame(lines), pd.concat(genes, ignore_index=True))
+    ceilings = ceilings_of(split, pools, len(cells.genes))
+    return Evaluation(settings, ceilings, pd.DataFrame(lines), pd.concat(genes, ignore_index=True))
 
 
 def _table_lines(
     model: str,
     scores: Mapping[Metric, Floats],
-    random: Mapping[Metric, Floats],
-    ceilings: Ceilings,
-    conditions: Sequence[str],
-    split: Split,
+    levels: Mapping[str, Mapping[Metric, Floats]],
+    conditions: NDArray[np.str_],
+    strata: NDArray[np.str_],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a model in an evaluation's table."""
-    strata = np.array([_stratum(condition, split) for condition in conditions])
+    """Yield the lines of a model in an evaluation's table. levels: the columns random and ceiling."""
     for stratum in STRATA:
         chosen = (strata == stratum) | (stratum == "all")
-        clusters = np.array(conditions)[chosen].tolist()
-        n_rows = Counter(clusters)
+        clusters = conditions[chosen].tolist()
         for (metric, k), values in scores.items() if clusters else ():
             yield {
                 "model": model,
@@ -174,10 +170,9 @@ def _table_lines(
                 "metric": metric,
                 "k": float("nan") if k is None else float(k),
                 **clustered_interval(values[chosen], clusters).columns,
-                "random": float(random[metric, k][chosen].mean()),
-                "ceiling": ceilings.value(metric, k, n_rows),
+                **{name: float(level[metric, k][chosen].mean()) for name, level in levels.items()},
                 "n": len(clusters),
-                "conditions": len(n_rows),
+                "conditions": len(set(clusters)),
             }
 
 
@@ -186,19 +181,16 @@ def _stratum(condition: str, split: Split) -> str:
     return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
 
 
-def _first_genes(
-    model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats, ranked: Flags
-) -> Iterator[pd.DataFrame]:
+def _first_genes(model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats) -> Iterator[pd.DataFrame]:
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
-    for row, targets in enumerate(block.target_columns):
-        order = np.argsort(-scores[row], kind="stable")
-        top = order[(np.isfinite(scores[row]) & ranked[row])[order]][:TOP]
-        columns = tuple(map(int, dict.fromkeys([*top, *targets])))
-        [places] = place_targets(scores[row][None], [columns], ranked[row][None])
+    for condition, targets, row in zip(block.conditions, block.target_columns, scores, strict=True):
+        order = np.argsort(-row, kind="stable")
+        columns = [*dict.fromkeys([*order[np.isfinite(row[order])][:TOP], *targets])]
+        [places] = place_targets(row[None], [columns])
         table = pd.DataFrame(
             {
                 "model": model,
-                "condition": str(block.conditions[row]),
+                "condition": str(condition),
                 "rank": [np.inf if place is None else place[0] + (place[1] - 1) / 2 for place in places],
                 "gene": [genes[column] for column in columns],
                 "is_target": [column in targets for column in columns],

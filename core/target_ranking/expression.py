@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
@@ -32,24 +32,14 @@ class ExpressionSet:
     """Cells with their conditions.
 
     x: of shape (n_cells, n_genes), float32, log1p of counts per 10,000. genes: unique symbols.
-    conditions: of shape (n_cells,), canonical. batches: of shape (n_cells,), one name for all
-    without batches. Raise InputError for other shapes, and for a condition with an unknown gene.
+    conditions: of shape (n_cells,), canonical, of these genes. batches: of shape (n_cells,), one
+    name for all without batches.
     """
 
     x: Expression
     genes: tuple[str, ...]
     conditions: NDArray[np.str_]
     batches: NDArray[np.str_]
-
-    def __post_init__(self) -> None:
-        n_cells, n_genes = self.x.shape
-        if (len(self.conditions), len(self.batches), len(self.genes)) != (n_cells, n_cells, n_genes):
-            raise InputError(
-                f"expression of shape {self.x.shape}: got {len(self.conditions):,} conditions, "
-                f"{len(self.batches):,} batches, {len(self.genes):,} genes; expected one for each "
-                "cell and column"
-            )
-        require_targets(self.genes, np.unique(self.conditions))
 
     def sha256(self) -> str:
         """Return the SHA-256 of the cells, with their genes, conditions and batches."""
@@ -96,7 +86,7 @@ class MatchedControls:
             total += self.cells[column]
         return total / np.float32(self.rows.shape[1])
 
-    def take(self, rows: NDArray[Any]) -> MatchedControls:
+    def take(self, rows: NDArray[Any] | slice) -> MatchedControls:
         """Return the controls of some of the n cells."""
         return MatchedControls(self.cells, self.rows[rows])
 
@@ -125,7 +115,7 @@ class PerturbedCells:
         """The positions of each row's targets."""
         return [tuple(map(int, np.flatnonzero(row))) for row in self.targets]
 
-    def take(self, rows: NDArray[Any]) -> PerturbedCells:
+    def take(self, rows: NDArray[Any] | slice) -> PerturbedCells:
         """Return some of the cells."""
         return PerturbedCells(
             self.x[rows],
@@ -234,7 +224,7 @@ Mask = Literal["none", "strongest", "targets"]
 STRONGEST: Final = 10  # number of genes in the mask "strongest"
 
 
-def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Collection[int]) -> Expression:
+def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: Sequence[int] | Codes) -> Expression:
     """Return expression of shape (n_rows, n_genes), with masked genes set to the value of the
     control cells, because a knocked-down gene reveals itself.
 
@@ -244,7 +234,7 @@ def mask_expression(x: Expression, control: Expression, mask: Mask, perturbed: C
     """
     hidden = np.zeros(x.shape, dtype=np.bool_)
     if mask == "targets":
-        hidden[:, sorted(perturbed)] = True
+        hidden[:, perturbed] = True
     elif mask == "strongest":
         order = np.argsort(-np.abs(x - control), axis=1, kind="stable")
         np.put_along_axis(hidden, order[:, :STRONGEST], True, axis=1)

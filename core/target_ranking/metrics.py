@@ -30,7 +30,7 @@ from core.stats import validate
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
 from core.stats.ranks import rank_from_top
-from core.target_ranking.expression import Flags, PerturbedCells, targets_in
+from core.target_ranking.expression import PerturbedCells, targets_in
 
 KS: Final = (1, 5, 10, 20, 40)
 MRR: Final = "mrr"
@@ -51,21 +51,29 @@ class Tie(NamedTuple):
     targets: int
 
 
-def place_targets(scores: NDArray[Any], targets: Sequence[tuple[int, ...]], candidates: Flags | None = None) -> list[list[Place]]:
-    """Return the ranks (1 for the highest score) of each row's targets, in their order.
+def spread_scores(scores: NDArray[Any], columns: NDArray[np.intp], shape: tuple[int, ...]) -> Floats:
+    """Return scores of some genes as scores of all, of this shape; -inf for the others.
 
-    scores: of shape (n_rows, n_genes); -inf for a gene that cannot be scored; such genes tie last.
-    candidates: flags of the ranked genes, of the same shape; a target outside them has None. Raise
-    InputError for NaN and +inf.
+    scores: of the genes at `columns`, of shape (n_rows, n_columns). Raise InputError for NaN and +inf.
     """
     bad = np.isnan(scores) | np.isposinf(scores)
     if bad.any():
-        row, gene = np.argwhere(bad)[0]
-        raise InputError(f"scores: row {row}, gene {gene}: got {scores[row, gene]}, expected a number or -inf")
-    among = np.ones(scores.shape, dtype=np.bool_) if candidates is None else candidates
+        row, column = np.argwhere(bad)[0]
+        raise InputError(f"scores: row {row}, gene {columns[column]}: got {scores[row, column]}, expected a number or -inf")
+    spread = np.full(shape, -np.inf)
+    spread[:, columns] = scores
+    return spread
+
+
+def place_targets(scores: NDArray[Any], targets: Sequence[Sequence[int]]) -> list[list[Place]]:
+    """Return the ranks (1 for the highest score) of each row's targets, in their order.
+
+    scores: of shape (n_rows, n_genes); -inf for a gene that cannot be scored; such genes tie last.
+    NaN for a gene that is not ranked; a target without a score has None.
+    """
     return [
-        [rank_from_top(row[ranked], row[target]) if ranked[target] else None for target in columns]
-        for row, columns, ranked in zip(np.asarray(scores, dtype=np.float64), targets, among, strict=True)
+        [None if np.isnan(row[target]) else rank_from_top(row, row[target]) for target in columns]
+        for row, columns in zip(scores, targets, strict=True)
     ]
 
 
@@ -85,30 +93,28 @@ def score_rankings(places: Sequence[Sequence[Place]], ks: Sequence[int] = KS) ->
 def mean_reciprocal_rank(scores: NDArray[Any], columns: NDArray[np.intp], cells: PerturbedCells) -> float:
     """Return the mean over cells of 1 / the best rank of a target.
 
-    scores: of the genes at `columns`, of shape (n_cells, n_columns); the others are not scored.
+    scores: of the genes at `columns`, as of `spread_scores`.
     """
-    spread = np.full(cells.x.shape, -np.inf)
-    spread[:, columns] = scores
-    places = place_targets(spread, cells.target_columns)
+    places = place_targets(spread_scores(scores, columns, cells.x.shape), cells.target_columns)
     return float(score_rankings(places, ks=())[MRR, None].mean())
 
 
-def random_level(conditions: Sequence[str], pools: Pools | None, n_genes: int, ks: Sequence[int] = KS) -> dict[Metric, Floats]:
-    """Return the expected metrics of a random order of the ranked genes for each row: all tie.
+def best_levels(
+    conditions: Sequence[str], scored: frozenset[str], pools: Pools | None, n_genes: int | None, ks: Sequence[int] = KS
+) -> dict[Metric, Floats]:
+    """Return the expected metrics of each row by the best model that scores only some genes; the
+    others tie behind them. Without any scored gene all tie, as in a random order.
 
     conditions: of each row. pools: the candidates of each condition, None if all n_genes are ranked.
+    n_genes: None if unknown, then only the scored genes are ranked without pools.
     """
-    levels = {name: best_metrics(name, frozenset(), pools, n_genes, ks) for name in set(conditions)}
+    levels = {name: _best_metrics(name, scored, pools, n_genes, ks) for name in set(conditions)}
     return _as_arrays([levels[name] for name in conditions])
 
 
-def best_metrics(
+def _best_metrics(
     condition: str, scored: frozenset[str], pools: Pools | None, n_genes: int | None, ks: Sequence[int]
 ) -> dict[Metric, Fraction]:
-    """Return the metrics of the best model that scores only some genes; the others tie behind them.
-
-    n_genes: number of genes ranked without pools; None if unknown, then no others are ranked.
-    """
     targets, pool = targets_in(condition), None if pools is None else pools[condition]
     ranked = [gene for gene in targets if pool is None or gene in pool]
     n_first = sum(gene in scored for gene in ranked)

@@ -16,23 +16,23 @@ from core.fields.option import Option
 from core.target_ranking import reading
 from core.target_ranking.expression import MatchedControls
 from core.target_ranking.models import base
-from core.target_ranking.models.base import Examples, Fit, FittedModel, RankingModel
+from core.target_ranking.models.base import Examples, FittedModel, RankingModel
 from core.target_ranking.request import TrainingRequest
 
 SCREEN = {"n_cells": 900, "n_genes": 80, "n_perturbations": 18, "n_doubles": 10, "share_failed_guides": 0.0, "depth": 6.0}
 HISTORY = pd.DataFrame({"epoch": [1.0, 2.0], "train_loss": [0.9, 0.7], "validation_mrr": [0.2, 0.4]})
 
 
-def _fit_all(examples: Examples, _options: Mapping[str, Any], _settings: Any, report: Callable[..., object]) -> Fit:
+def _fit_all(examples: Examples, _options: Mapping[str, Any], _settings: Any, report: Callable[..., object]) -> FittedModel:
     report(0.5, "fitting")
-    return Fit(np.arange(len(examples.train.genes)), {}, HISTORY)
+    return FittedModel("fallen", np.arange(len(examples.train.genes)), {}, HISTORY)
 
 
-def _fit_trained(examples: Examples, *more: Any) -> Fit:
-    return replace(_fit_all(examples, *more), columns=np.flatnonzero(examples.fitted.targets.any(axis=0)))
+def _fit_trained(examples: Examples, *more: Any) -> FittedModel:
+    return replace(_fit_all(examples, *more), name="fallen_trained", columns=np.flatnonzero(examples.fitted.targets.any(axis=0)))
 
 
-def _fall(fitted: Fit) -> Callable[..., np.ndarray]:
+def _fall(fitted: FittedModel) -> Callable[..., np.ndarray]:
     return lambda x, controls: -(x - controls.means())[:, fitted.columns]
 
 
@@ -45,7 +45,7 @@ MODELS = {
 
 def fallen(genes: tuple[str, ...], *columns: int) -> FittedModel:
     """A fitted model that ranks the genes at these positions, or all, by how far they fell."""
-    return FittedModel("fallen", genes, Fit(np.array(columns or range(len(genes))), {}, HISTORY))
+    return FittedModel("fallen", np.array(columns or range(len(genes))), {}, HISTORY)
 
 
 def profile(values: np.ndarray, n_cells: int) -> MatchedControls:

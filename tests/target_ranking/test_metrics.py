@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from core.errors import InputError
-from core.target_ranking.metrics import clustered_interval, place_targets, random_level, score_rankings
+from core.target_ranking.metrics import best_levels, clustered_interval, place_targets, score_rankings, spread_scores
 from tests.strength import examples
 
 N_GENES, KS_FEW = 7, (1, 2, 4, 6, 10)
@@ -52,7 +52,8 @@ def brute_metrics(scores: list[float], own: tuple[int, ...], ranked: list[bool])
 def test_metrics_are_the_mean_over_all_orders_of_ties(case: tuple[np.ndarray, list[tuple[int, ...]], np.ndarray]) -> None:
     scores, targets, ranked = case
     for among in (None, ranked):
-        found = score_rankings(place_targets(scores, targets, among), KS_FEW)
+        shown = scores if among is None else np.where(among, scores, np.nan)
+        found = score_rankings(place_targets(shown, targets), KS_FEW)
         for row, own in enumerate(targets):
             every = [True] * N_GENES if among is None else ranked[row].tolist()
             for name, value in brute_metrics(scores[row].tolist(), own, every).items():
@@ -63,7 +64,7 @@ def test_metrics_are_the_mean_over_all_orders_of_ties(case: tuple[np.ndarray, li
 @pytest.mark.parametrize("n_targets", [1, 2, 3])
 def test_a_constant_scores_what_chance_does(n_genes: int, n_targets: int) -> None:
     condition = "+".join(f"G{i}" for i in range(n_targets))
-    random = random_level([condition], None, n_genes)
+    random = best_levels([condition], frozenset(), None, n_genes)
     for value in (0.0, 3.5, -math.inf):
         found = score_rankings(place_targets(np.full((1, n_genes), value), [tuple(range(n_targets))]))
         for name, expected in random.items():
@@ -106,5 +107,5 @@ def test_no_interval_where_nothing_determines_one(values: list[float], clusters:
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_what_cannot_be_ranked_is_refused(wrong: float) -> None:
-    with pytest.raises(InputError, match=f"gene 1: got {wrong}"):
-        place_targets(np.array([[1.0, wrong]]), [(0,)])
+    with pytest.raises(InputError, match=f"gene 3: got {wrong}"):
+        spread_scores(np.array([[1.0, wrong]]), np.array([2, 3]), (1, 4))

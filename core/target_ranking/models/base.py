@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 import core.target_ranking.models as room
@@ -35,6 +34,7 @@ from core.target_ranking.expression import (
     PerturbedCells,
     take_perturbed,
 )
+from core.target_ranking.metrics import spread_scores
 from core.texts import list_choices
 from core.version import describe
 
@@ -77,18 +77,6 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """What fitting returns. arrays, facts: all that scoring needs. columns: the genes that the model
-    can score, ascending positions. history: measurements of each epoch or step of choice."""
-
-    columns: NDArray[np.intp]
-    arrays: Arrays
-    history: pd.DataFrame
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class RankingModel:
     """A way to rank. To add one, write a file in this package with a `MODEL`.
 
@@ -100,48 +88,48 @@ class RankingModel:
 
     name: str
     options: tuple[Option, ...]
-    fit: Callable[[Examples, Mapping[str, Any], FitSettings, Report], Fit]
-    scorer: Callable[[Fit], Scorer]
+    fit: Callable[[Examples, Mapping[str, Any], FitSettings, Report], FittedModel]
+    scorer: Callable[[FittedModel], Scorer]
     ranks_untrained: bool = False
     packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model, which can rank. genes: the columns that it reads."""
+    """A fitted model, which can rank the genes of the cells that it was fitted on.
+
+    columns: the genes that it can score, ascending positions. arrays, facts: all that scoring needs.
+    history: measurements of each epoch or step of choice.
+    """
 
     name: str
-    genes: tuple[str, ...]
-    result: Fit
+    columns: NDArray[np.intp]
+    arrays: Arrays
+    history: pd.DataFrame = field(default_factory=pd.DataFrame)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def _scorer(self) -> Scorer:
-        return ranking_model_named(self.name).scorer(self.result)
+        return ranking_model_named(self.name).scorer(self)
 
     def score(self, x: Expression, controls: MatchedControls) -> Scores:
         """Return a score of every gene for every cell, of shape (n_cells, n_genes); -inf for genes
-        that the model cannot score. Raise InputError for other columns, and for NaN and infinity."""
-        if x.ndim != 2 or x.shape[1] != len(self.genes):
-            raise InputError(f"{self.name}: expression of shape {x.shape}, expected (n_cells, {len(self.genes):,})")
-        if not np.isfinite(x).all():
-            raise InputError(f"{self.name}: expression that is not finite, expected log1p of counts per 10,000")
-        scores = np.full(x.shape, -np.inf)
-        scores[:, self.result.columns] = self._scorer(x, controls)
-        return scores
+        that the model cannot score. Raise InputError for a score that is NaN or +inf."""
+        return spread_scores(self._scorer(x, controls), self.columns, x.shape)
 
     def save(self, folder: Path) -> None:
         """Write the model to a folder; an earlier manifest is removed first. Raise OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
-        arrays = {**self.result.arrays, "columns": self.result.columns}
+        arrays = {**self.arrays, "columns": self.columns}
         content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
         replace_file(folder / ARRAYS, content, durable=True)
         manifest = {
             "model": self.name,
-            "genes": list(self.genes),
-            "facts": dict(self.result.facts),
-            "notes": list(self.result.notes),
-            "history": self.result.history.to_dict("list"),
+            "facts": dict(self.facts),
+            "notes": list(self.notes),
+            "history": self.history.to_dict("list"),
             "code": describe(),
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "sha256": sha256_of(content),
@@ -164,7 +152,7 @@ def fit_model(
     model = ranking_model_named(name)
     options = read_options(model.options, settings.options)
     examples = _make_examples(train, validation, settings.seed, choose=not model.ranks_untrained)
-    return FittedModel(name, train.genes, model.fit(examples, options, settings, report))
+    return model.fit(examples, options, settings, report)
 
 
 def _make_examples(train: ExpressionSet, validation: ExpressionSet, seed: int, *, choose: bool) -> Examples:
@@ -240,7 +228,7 @@ def ranking_model_named(name: str) -> RankingModel:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a saved model. Raise NotFound without one, and InputError for other content."""
-    kinds = {"model": str, "genes": list, "facts": dict, "notes": list, "history": dict, "sha256": str}
+    kinds = {"model": str, "facts": dict, "notes": list, "history": dict, "sha256": str}
     values = read_json(folder / MANIFEST, kinds)
     if values is None:
         raise NotFound(f"{folder}: has no {MANIFEST}, so it is not a complete ranking model")
@@ -253,10 +241,6 @@ def load_model(folder: Path) -> FittedModel:
     content = read_file(folder / ARRAYS, MAX_BYTES)
     if sha256_of(content) != manifest["sha256"]:
         raise InputError(f"{folder / ARRAYS}: is not the file that its {MANIFEST} names; train the model again")
-    try:
-        arrays = load(content)
-    except SafetensorError as error:
-        raise InputError(f"{folder / ARRAYS}: damaged safetensors ({error})") from error
+    arrays = load(content)
     columns, history = arrays.pop("columns"), pd.DataFrame(manifest["history"])
-    result = Fit(columns, arrays, history, manifest["facts"], tuple(manifest["notes"]))
-    return FittedModel(manifest["model"], tuple(manifest["genes"]), result)
+    return FittedModel(manifest["model"], columns, arrays, history, manifest["facts"], tuple(manifest["notes"]))

@@ -135,9 +135,9 @@ class Network:
         except RuntimeError as error:
             raise InputError(f"transformer: weights that do not fit the network ({str(error).splitlines()[0]})") from error
 
-    def weights(self) -> dict[str, NDArray[Any]]:
-        """Return the weights as arrays by name."""
-        return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in self.module.state_dict().items()}
+    def weights(self) -> dict[str, Any]:
+        """Return copies of the weights by name, as tensors on the CPU."""
+        return {name: tensor.cpu().clone() for name, tensor in self.module.state_dict().items()}
 
 
 def bin_expression(x: Expression, n_bins: int = N_BINS) -> NDArray[np.int16]:

@@ -13,8 +13,8 @@ from core.target_ranking.expression import Expression, Flags, MatchedControls
 from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
     Examples,
-    Fit,
     FitSettings,
+    FittedModel,
     RankingModel,
     Report,
     Scorer,
@@ -27,7 +27,7 @@ MAX_NEIGHBOURS: Final = 20
 Floats32 = NDArray[np.float32]
 
 
-def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
     """Return the training cells in principal components; the numbers of components and neighbours
     are those of the best validation MRR.
 
@@ -47,9 +47,7 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
     columns = np.flatnonzero(cells.targets.any(axis=0))
     votes = cells.targets[:, columns]
     rows: list[dict[str, float]] = []
-    counts = sorted({min(n, len(axes)) for n in COMPONENTS})
-    for position, n in enumerate(counts):
-        report((position + 1) / (len(counts) + 1), f"{n} components")
+    for n in sorted({min(n, len(axes)) for n in COMPONENTS}):
         asked = _directions(held_out_changes, mean, axes[:n])
         cosines = asked @ _directions(changes, mean, axes[:n]).T
         for k, sums in enumerate(_sum_votes(cosines, votes, most), 1):
@@ -66,10 +64,10 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
         "directions": _directions(changes, mean, axes[:n]),
         "votes": votes,
     }
-    return Fit(columns, arrays, history, {"k": k}, (note, *examples.notes))
+    return FittedModel("pca_knn", columns, arrays, history, {"k": k}, (note, *examples.notes))
 
 
-def make_scorer(fitted: Fit) -> Scorer:
+def make_scorer(fitted: FittedModel) -> Scorer:
     """Return a function for 1/k of the sum of cosines (clipped at 0) to those of the k nearest
     training cells that have the gene as target."""
     mean, components, directions, votes = (fitted.arrays[name] for name in ("mean", "components", "directions", "votes"))
@@ -107,9 +105,4 @@ def _sum_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterat
         yield total
 
 
-MODEL: Final = RankingModel(
-    "pca_knn",
-    (),
-    fit,
-    make_scorer,
-)
+MODEL: Final = RankingModel("pca_knn", (), fit, make_scorer)

@@ -9,16 +9,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from core.fields.option import Option
-from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
     Arrays,
     Examples,
-    Fit,
     FitSettings,
+    FittedModel,
     RankingModel,
     Report,
     Scorer,
@@ -26,7 +24,7 @@ from core.target_ranking.models.base import (
 )
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
     """Return scikit-learn's random forest as arrays."""
     from sklearn.ensemble import RandomForestClassifier  # imported here because few processes fit a model
 
@@ -35,13 +33,10 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
     forest = RandomForestClassifier(n_trees, min_samples_leaf=options["leaf"], random_state=settings.seed, n_jobs=-1).fit(
         rows.x, rows.classes, rows.weights
     )
-    arrays, held_out = tree_arrays(forest), examples.chosen_on
-    mrr = mean_reciprocal_rank(predict_shares(arrays, held_out.changes), rows.columns, held_out)
-    history = pd.DataFrame({"trees": [float(n_trees)], "validation_mrr": [mrr]})
-    return Fit(rows.columns, arrays, history, notes=examples.notes)
+    return FittedModel("random_forest", rows.columns, tree_arrays(forest), notes=examples.notes)
 
 
-def make_scorer(fitted: Fit) -> Scorer:
+def make_scorer(fitted: FittedModel) -> Scorer:
     """Return a function for the probability of each target: the mean over trees of its share in the cell's leaf."""
     return lambda x, controls: predict_shares(fitted.arrays, x - controls.means())
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from core.errors import InputError
 from core.file_io import replace_file
-from core.texts import parse_json
+from core.packages import require_package
+from core.target_ranking.models.base import REQUIREMENTS
 
-CHECKPOINT: Final = "training.safetensors"
-NOW, BEST = "now.", "best."  # prefixes of the latest state and of the weights with the best validation MRR
+CHECKPOINT: Final = "training.pt"
 COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class Learner(Protocol):
@@ -37,12 +33,12 @@ class Learner(Protocol):
         """Return the MRR of the validation cells."""
         ...
 
-    def state(self) -> Arrays:
-        """Return copies of all that the next epoch depends on, except the generator: weights, with
-        names that start with "weight.", and other state, such as the optimizer's."""
+    def state(self) -> Mapping[str, Any]:
+        """Return all that the next epoch depends on, except the generator: under "weights" a copy of
+        the weights, and other state, such as the optimizer's. Tensors and plain data."""
         ...
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Restore the result of `state`, or only the weights if nothing else is given."""
         ...
 
@@ -77,41 +73,38 @@ def train_epochs(
         loss, mrr = learner.train_epoch(rng), learner.validate()
         state = learner.state()
         if mrr > max(mrrs, default=-math.inf):
-            best = {name: array for name, array in state.items() if name.startswith("weight.")}
+            best = state["weights"]
         history.append([float(epoch), loss, mrr])
         if plan.folder is not None:
-            arrays = {f"{NOW}{name}": array for name, array in state.items()}
-            arrays |= {f"{BEST}{name}": array for name, array in best.items()}
-            _write(plan.folder / CHECKPOINT, arrays | {"history": np.array(history)}, rng)
+            content = {"now": state, "best": best, "history": history, "generator": rng.bit_generator.state}
+            _write(plan.folder / CHECKPOINT, content)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
-    learner.restore(best)
+    learner.restore({"weights": best})
     return pd.DataFrame(history, columns=list(COLUMNS))
 
 
-def _write(path: Path, arrays: Arrays, rng: np.random.Generator) -> None:
+def _torch() -> Any:
+    return require_package("torch", "a checkpoint", REQUIREMENTS)
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    facts = json.dumps({"generator": rng.bit_generator.state})
-    replace_file(path, save(contiguous, {"facts": facts}), durable=True)
+    file = BytesIO()
+    _torch().save(content, file)
+    replace_file(path, file.getvalue(), durable=True)
 
 
-def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> tuple[list[list[float]], Arrays]:
+def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> tuple[list[list[float]], Any]:
     """Return the history and the best weights in a checkpoint, and restore learner and generator from
     it; without one return a fresh start.
     """
     if plan.folder is None or not (plan.folder / CHECKPOINT).is_file():
-        return [], {}
+        return [], None
     path = plan.folder / CHECKPOINT
     try:
-        with safe_open(path, framework="np") as file:
-            facts = parse_json(file.metadata()["facts"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open returns no mapping)
-        state, best = (
-            {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            for prefix in (NOW, BEST)
-        )
-        learner.restore(state)
-        rng.bit_generator.state = facts["generator"]
-        return arrays["history"].tolist(), best
-    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        content = _torch().load(path, map_location="cpu", weights_only=True)
+        learner.restore(content["now"])
+        rng.bit_generator.state = content["generator"]
+        return content["history"], content["best"]
+    except (UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, LookupError) as error:
         raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,15 +36,15 @@ from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
     REQUIREMENTS,
     Examples,
-    Fit,
     FitSettings,
+    FittedModel,
     RankingModel,
     Report,
     Scorer,
 )
 from core.target_ranking.models.network import Network, NetworkShape, bin_expression
 from core.target_ranking.models.scgpt import freeze, read_start
-from core.target_ranking.models.training import Arrays, TrainingPlan, train_epochs
+from core.target_ranking.models.training import TrainingPlan, train_epochs
 
 PAIR_WEIGHT: Final = 0.7
 POINT_WEIGHT: Final = 0.1
@@ -90,21 +89,17 @@ class _Learner:
         scored = ((self.network.score(part.x, part.controls), part) for part in self.validated)
         return float(np.mean([mean_reciprocal_rank(scores, genes, part) for scores, part in scored]))
 
-    def state(self) -> Arrays:
-        """Return the weights, and as bytes the states of the optimizer and of torch's generator (for dropout)."""
-        torch, content = self.network.torch, BytesIO()
-        torch.save({"optimizer": self.optimizer.state_dict(), "generator": torch.get_rng_state()}, content)
-        weights = {f"{WEIGHT}{name}": array for name, array in self.network.weights().items()}
-        return weights | {"rest": np.frombuffer(content.getvalue(), dtype=np.uint8)}
+    def state(self) -> Mapping[str, Any]:
+        """Return the weights, and the states of the optimizer and of torch's generator (for dropout)."""
+        generator = self.network.torch.get_rng_state()
+        return {"weights": self.network.weights(), "optimizer": self.optimizer.state_dict(), "generator": generator}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Restore the result of `state`."""
-        torch = self.network.torch
-        self.network.load_weights(_weights_in(state))
-        if "rest" in state:
-            rest = torch.load(BytesIO(state["rest"].tobytes()), map_location="cpu", weights_only=True)
-            self.optimizer.load_state_dict(rest["optimizer"])
-            torch.set_rng_state(rest["generator"])
+        self.network.module.load_state_dict(state["weights"])
+        if "optimizer" in state:
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.network.torch.set_rng_state(state["generator"])
 
     def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
         """Yield groups of rows from one batch of the screen, which share controls; all rows once, in random order."""
@@ -212,7 +207,7 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
     return np.asarray(scaled, dtype=np.float32)
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
     """Return the weights of the epoch that ranks the validation cells best. Arrays: the weights, and
     the features of the genes. Facts: the shape of the network and its tokens."""
     report(0.0, "gene features")
@@ -230,18 +225,19 @@ def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, r
             network = Network(torch, shape, make_gene_features(examples.train, settings.seed), options["tokens"])
         learner = _Learner(network, examples, options)
         history = train_epochs(learner, plan, examples.rng, report)
-    arrays = {f"{WEIGHT}{name}": array for name, array in network.weights().items()}
+    arrays = {f"{WEIGHT}{name}": tensor.numpy() for name, tensor in network.weights().items()}
     arrays["features"] = network.features.cpu().numpy()
     facts = {"shape": asdict(network.shape), "tokens": network.tokens}
-    return Fit(np.arange(len(examples.train.genes)), arrays, history, facts, notes)
+    return FittedModel("transformer", np.arange(len(examples.train.genes)), arrays, history, facts, notes)
 
 
-def make_scorer(fitted: Fit) -> Scorer:
+def make_scorer(fitted: FittedModel) -> Scorer:
     """Return the network's scores."""
     with _seeded() as torch:
         shape = NetworkShape(**fitted.facts["shape"])
         network = Network(torch, shape, fitted.arrays["features"], fitted.facts["tokens"])
-    network.load_weights(_weights_in(fitted.arrays))
+    weights = {name.removeprefix(WEIGHT): array for name, array in fitted.arrays.items() if name.startswith(WEIGHT)}
+    network.load_weights(weights)
     return network.score
 
 
@@ -252,10 +248,6 @@ def _seeded(seed: int = 0) -> Iterator[Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield torch
-
-
-def _weights_in(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {name.removeprefix(WEIGHT): arrays[name] for name in arrays if name.startswith(WEIGHT)}
 
 
 MODEL: Final = RankingModel(

@@ -16,14 +16,14 @@ from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
     REQUIREMENTS,
     Examples,
-    Fit,
     FitSettings,
+    FittedModel,
     RankingModel,
     Report,
     Scorer,
     make_class_rows,
 )
-from core.target_ranking.models.training import Arrays, TrainingPlan, train_epochs
+from core.target_ranking.models.training import TrainingPlan, train_epochs
 
 ROUNDS_OF_EPOCH: Final = 5
 PATIENCE: Final = 4  # epochs without a better validation MRR
@@ -69,26 +69,26 @@ class _Learner:
         margins = margins.reshape(len(self.held_out.x), -1)
         return mean_reciprocal_rank(margins, self.columns, self.held_out)
 
-    def state(self) -> Arrays:
+    def state(self) -> Mapping[str, int]:
         """Return the number of rounds: later ones leave the trees of earlier ones as they are."""
-        return {"weight.rounds": np.array(self.booster.num_boosted_rounds())}
+        return {"weights": self.booster.num_boosted_rounds()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Mapping[str, int]) -> None:
         """Drop the later rounds."""
-        self.booster = self.booster[: int(state["weight.rounds"])]
+        self.booster = self.booster[: state["weights"]]
 
 
-def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> Fit:
+def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
     """Return boosted trees of the number of rounds that ranks the validation cells best."""
     learner = _Learner(examples, options, settings.seed)
     n_epochs = -(-options["rounds"] // ROUNDS_OF_EPOCH)
     history = train_epochs(learner, TrainingPlan(n_epochs, PATIENCE), examples.rng, report)
     history["epoch"] = (history["epoch"] * ROUNDS_OF_EPOCH).clip(upper=options["rounds"])
     content = np.frombuffer(bytes(learner.booster.save_raw("ubj")), dtype=np.uint8)
-    return Fit(learner.columns, {"booster_ubjson": content}, history, notes=examples.notes)
+    return FittedModel("xgboost", learner.columns, {"booster_ubjson": content}, history, notes=examples.notes)
 
 
-def make_scorer(fitted: Fit) -> Scorer:
+def make_scorer(fitted: FittedModel) -> Scorer:
     """Return a function for the log-odds of each target against the others, up to a constant of the cell."""
     booster = _library().Booster()
     booster.load_model(bytearray(fitted.arrays["booster_ubjson"].tobytes()))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.cells.simulator import ScreenSettings
-from core.target_ranking.models.base import Fit, FitSettings, FittedModel, fit_model
+from core.target_ranking.models.base import FitSettings, FittedModel, fit_model
 from core.target_ranking.models.pca_knn import COMPONENTS
 from tests.target_ranking import screens
 from tests.target_ranking.cases import profile
@@ -21,7 +20,7 @@ def made(directions: list[list[float]], votes: list[list[bool]], k: int) -> Fitt
         "directions": np.array(directions, np.float32),
         "votes": np.array(votes),
     }
-    return FittedModel("pca_knn", ("A", "B", "C"), Fit(np.arange(2), arrays, pd.DataFrame(), {"k": k}))
+    return FittedModel("pca_knn", np.arange(2), arrays, facts={"k": k})
 
 
 def test_cosines_of_the_neighbours_by_hand() -> None:
@@ -33,7 +32,7 @@ def test_cosines_of_the_neighbours_by_hand() -> None:
     assert scores[0, :2].tolist() == pytest.approx([(1 + 0.6) / 2, 0.6 / 2])
     assert scores[1, :2].tolist() == pytest.approx([0, 1 / 2])
     assert np.isneginf(scores[:, 2]).all()
-    assert model.result.columns.tolist() == [0, 1]
+    assert model.columns.tolist() == [0, 1]
 
 
 def test_a_cell_that_equals_its_control_has_no_direction_and_no_votes() -> None:
@@ -43,7 +42,7 @@ def test_a_cell_that_equals_its_control_has_no_direction_and_no_votes() -> None:
 
 def test_both_numbers_are_those_of_the_best_validation_mrr() -> None:
     parts = screens.split_screen(screens.make_screen(ScreenSettings(300, 120, 8, share_failed_guides=0.0, depth=6.0), 0), 2, 1)
-    model = fit_model("pca_knn", parts.train, parts.validation, FitSettings()).result
+    model = fit_model("pca_knn", parts.train, parts.validation, FitSettings())
     history = model.history
     assert sorted(set(history["components"])) == list(COMPONENTS)
     assert sorted(set(history["neighbours"])) == list(range(1, 21))

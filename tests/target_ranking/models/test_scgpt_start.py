@@ -109,11 +109,11 @@ def test_all_but_the_last_four_layers_stay(torch: Any, tmp_path: Path) -> None:
     before = read_start(folder, cells.genes, 0.1).weights
     settings = FitSettings({"scgpt": str(folder), "epochs": 1, "tokens": 30})
     model = fit_model("transformer", cells, cells, settings)
-    assert model.result.notes[0] == "Started from the scGPT checkpoint scgpt; the last 4 of 5 layers were trained."
+    assert model.notes[0] == "Started from the scGPT checkpoint scgpt; the last 4 of 5 layers were trained."
     model.save(tmp_path / "model")
     control = profile(cells.x[0], 5)
     assert (load_model(tmp_path / "model").score(cells.x[:5], control) == model.score(cells.x[:5], control)).all()
-    after = model.result.arrays
+    after = model.arrays
     stayed = {name for name, array in before.items() if np.array_equal(after[f"weight.{name}"], array)}
     assert {name.split(".")[2] for name in before if name.startswith("encoder.") and name not in stayed} == {"1", "2", "3", "4"}
     assert {name for name in before if name.startswith("encoder.layers.0.")} <= stayed

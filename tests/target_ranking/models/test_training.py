@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,11 @@ class Scripted:
     def validate(self) -> float:
         return MRRS[self.epoch - 1]
 
-    def state(self) -> dict[str, np.ndarray]:
-        return {"weight.only": np.array([self.weight]), "epoch": np.array([self.epoch])}
+    def state(self) -> dict[str, Any]:
+        return {"weights": self.weight, "epoch": self.epoch}
 
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        self.weight = float(state["weight.only"][0])
-        if "epoch" in state:
-            self.epoch = int(state["epoch"][0])
+    def restore(self, state: dict[str, Any]) -> None:
+        self.weight, self.epoch = state["weights"], state.get("epoch", self.epoch)
 
 
 def train(learner: Scripted, folder: Path | None = None, **plan: Any) -> list[list[float]]:
@@ -56,7 +53,9 @@ def test_it_stops_after_three_epochs_without_a_better_mrr_and_keeps_the_best_wei
     assert len(train(Scripted(), epochs=2)) == 2
 
 
+@pytest.mark.torch
 def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
     whole = Scripted()
     expected = train(whole)
     with pytest.raises(KeyboardInterrupt):
@@ -66,7 +65,9 @@ def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     assert resumed.weight == whole.weight
 
 
+@pytest.mark.torch
 def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install -r requirements-models.txt")
     (tmp_path / CHECKPOINT).write_bytes(b"torn")
     with pytest.raises(InputError, match="damaged checkpoint"):
         train(Scripted(), tmp_path)

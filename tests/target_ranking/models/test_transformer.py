@@ -69,7 +69,7 @@ def test_a_killed_training_goes_on_and_ends_the_same(torch: Any, tmp_path: Path)
         "transformer", CELLS, CELLS, FitSettings(OPTIONS, checkpoint=tmp_path), lambda _share, what: told.append(what)
     )
     assert [what[:7] for what in told] == ["gene fe", "epoch 3"]
-    assert resumed.result.history.equals(whole.result.history)
+    assert resumed.history.equals(whole.history)
     control = profile(CELLS.x[CELLS.is_control].mean(axis=0), 20)
     assert (resumed.score(CELLS.x[:20], control) == whole.score(CELLS.x[:20], control)).all()
 
