@@ -101,7 +101,7 @@ def _files_under_gate(data: Path) -> Iterator[Path]:
 def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
     """Return whether a path in data/targets belongs to a finished target ranking and not to its process."""
     ranking = RankingFolder(data / parts[0] / parts[1])
-    return ranking.is_complete and (ranking.path / DONE).is_file() and parts[-1] not in OF_PROCESS
+    return ranking.status().state == "done" and parts[-1] not in OF_PROCESS
 
 
 def _add_run(tar: tarfile.TarFile, sums: dict[str, str], folder: Path, scratch: Path) -> None:

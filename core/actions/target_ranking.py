@@ -22,7 +22,7 @@ from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
 from core.target_ranking.models.base import Report
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
-from core.target_ranking.results import RankingFolder, list_folders
+from core.target_ranking.results import RankingFolder
 from core.target_ranking.splits import Split
 from core.texts import list_known
 
@@ -95,7 +95,9 @@ def delete(workspace: Workspace, name: str) -> None:
 
 def list_all(workspace: Workspace) -> Sequence[RankingFolder]:
     """Return every target ranking of the workspace, the latest started first."""
-    return list_folders(_place(workspace))
+    folders = [RankingFolder(entry) for entry in _place(workspace).glob("[!.]*")]
+    existing = [folder for folder in folders if folder.exists]
+    return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
 
 
 def find(workspace: Workspace, name: str | None = None) -> RankingFolder:
@@ -121,15 +123,15 @@ def _find_same(workspace: Workspace, request: TrainingRequest) -> RankingFolder 
     return None
 
 
-def start_apart(workspace: Workspace, request: TrainingRequest, *, replace: bool = False) -> RankingFolder:
+def start_apart(workspace: Workspace, request: TrainingRequest) -> RankingFolder:
     """Start the training of a request in a separate process.
 
     One of that name with the same options is resumed, or returned if it is done. Raise InputError for a wrong request, StateError
     if the name is taken or the process ends before its first heartbeat.
     """
-    if not replace and _find_same(workspace, request) is not None:
+    if _find_same(workspace, request) is not None:
         return resume(workspace, request.name)
-    folder = create(workspace, request, replace=replace)
+    folder = create(workspace, request)
     _start(workspace, folder)
     return folder
 

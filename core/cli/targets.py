@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -131,28 +131,16 @@ def training_of(asked: TrainingOptions, file: Path | None) -> TrainingRequest:
     if (file is None) != asked.simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
-    names = asked.models or _installed_models()
-    published = None if asked.split_file is None else read_split(asked.split_file)
-    return request_of(asked.training, path, _options_of(names, asked.model_options), published)
+    return request_of(replace_in(asked, models=asked.models or _installed_models()), path)
 
 
-def _installed_models() -> list[str]:
-    """Return the models whose packages are installed, and says which are left out."""
+def _installed_models() -> tuple[str, ...]:
+    """Return the models whose packages are installed, and say which are left out."""
     missing = {name: missing_packages(model) for name, model in ranking_models().items()}
     for name, packages in missing.items():
         if packages:
             say(f"{name} is left out: {', '.join(packages)} is not installed (pip install -r {REQUIREMENTS})")
-    return [name for name, packages in missing.items() if not packages]
-
-
-def _options_of(names: Sequence[str], values: Mapping[str, str]) -> dict[str, dict[str, object]]:
-    options: dict[str, dict[str, object]] = {name: {} for name in names}
-    for key, value in values.items():
-        model, _, option = key.partition(".")
-        if not option or model not in options:
-            raise InputError(f"--set {key}: expected MODEL.KEY=VALUE with a model of {', '.join(names)}")
-        options[model][option] = value
-    return options
+    return tuple(name for name, packages in missing.items() if not packages)
 
 
 def _refuse_other_split(folder: RankingFolder, split: Split) -> None:

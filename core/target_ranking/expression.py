@@ -111,9 +111,9 @@ class PerturbedCells:
         return self.x - self.controls.means()
 
     @property
-    def target_columns(self) -> list[tuple[int, ...]]:
+    def target_columns(self) -> list[list[int]]:
         """The positions of each row's targets."""
-        return [tuple(map(int, np.flatnonzero(row))) for row in self.targets]
+        return [np.flatnonzero(row).tolist() for row in self.targets]
 
     def take(self, rows: NDArray[Any] | slice) -> PerturbedCells:
         """Return some of the cells."""

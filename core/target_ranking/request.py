@@ -14,7 +14,7 @@ from core.fields.record import setting
 from core.target_ranking.evaluate import NO_FILE, EvaluationRequest
 from core.target_ranking.models.base import REQUIREMENTS, RankingModel, ranking_model_named
 from core.target_ranking.reading import CellSource
-from core.target_ranking.splits import DrawnKind, Split
+from core.target_ranking.splits import DrawnKind, Split, read_split
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,19 @@ class RankingTableRequest:
     candidates: Path | None = setting(None, "Pools for the ceilings.", metavar="FILE", not_on_form=NO_FILE)
 
 
-def request_of(
-    training: TrainingRequest, file: str, models: Mapping[str, Mapping[str, object]], split: Split | None = None
-) -> TrainingRequest:
-    """Return the request for chosen settings. file: of cells, "" for the simulator. split: a published one."""
-    source = replace(training.source, file=file, seed=training.seed)
-    drawn = training.kind if split is None else TrainingRequest().kind  # a published split leaves none to draw
-    return replace(training, kind=drawn, models=models, source=source, split=split)
+def request_of(asked: TrainingOptions, file: str) -> TrainingRequest:
+    """Return the request for chosen settings. file: of cells, "" for the simulator. Raise InputError."""
+    models: dict[str, dict[str, object]] = {name: {} for name in asked.models}
+    for key, value in asked.model_options.items():
+        model, _, option = key.partition(".")
+        if not option or model not in models:
+            raise InputError(f"--set {key}: expected MODEL.KEY=VALUE with a model of {', '.join(models)}")
+        models[model][option] = value
+    training = replace(asked.training, models=models, source=replace(asked.training.source, file=file, seed=asked.training.seed))
+    if asked.split_file is None:
+        return training
+    # A published split leaves none to draw.
+    return replace(training, kind=TrainingRequest().kind, split=read_split(asked.split_file))
 
 
 def missing_packages(model: RankingModel) -> tuple[str, ...]:

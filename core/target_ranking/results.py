@@ -4,9 +4,9 @@ request.json   the request; written first, never changed
 data.json      the split, notes on the cells, and their hash
 models/NAME/   a fitted model: safetensors and a manifest
 evaluations/KEY/  table.parquet, genes.parquet, then evaluation.json with their description
-manifest.json  the fitted models; written last, so a folder with one is complete
+checkpoints/NAME/  the state of a model in training
 
-The training process writes its own files here too: heartbeat, control, log.txt, done.json, checkpoints.
+The training process writes its own files here too: heartbeat, control, log.txt, and last done.json.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.state import JobStatus, status_of
 from core.records import from_json, to_json
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
-from core.target_ranking.models.base import MANIFEST as MODEL_MANIFEST
-from core.target_ranking.models.base import FitSettings, FittedModel, Report, fit_model, load_model, read_manifest
+from core.target_ranking.models.base import MANIFEST, FitSettings, FittedModel, Report, fit_model, load_model, read_manifest
 from core.target_ranking.reading import ReadCells, read_source
 from core.target_ranking.request import TrainingRequest, check_request
-from core.target_ranking.splits import Split, draw_split, require_conditions
+from core.target_ranking.splits import Split, draw_split
+from core.texts import list_some
 
-MANIFEST: Final = "manifest.json"
 CHECKPOINTS: Final = "checkpoints"
 MAX_BYTES: Final = 1 << 30
 
@@ -63,10 +62,6 @@ class RankingFolder:
     @property
     def exists(self) -> bool:
         return (self.path / "request.json").is_file()
-
-    @property
-    def is_complete(self) -> bool:
-        return (self.path / MANIFEST).is_file()
 
     def status(self) -> JobStatus:
         """Return the state of its training."""
@@ -115,7 +110,7 @@ class RankingFolder:
 
     def saved_models(self) -> tuple[str, ...]:
         """Return the names of the completely saved models, sorted."""
-        return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
+        return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MANIFEST}")))
 
     def load_models(self) -> dict[str, FittedModel]:
         """Return the fitted models by name. Raise NotFound if there is none; MissingPackage."""
@@ -141,23 +136,14 @@ class RankingFolder:
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
         return [_read_evaluation(place) for place in places]
 
-    def history(self) -> pd.DataFrame:
-        """Return the histories of the fitted models in one table, with a column model; other columns depend on the model."""
-        histories = {name: read_manifest(self.model(name))["history"] for name in self.saved_models()}
-        tables = [pd.DataFrame(history).assign(model=name) for name, history in histories.items()]
-        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
+    def manifests(self) -> dict[str, dict[str, Any]]:
+        """Return the manifests of the fitted models by name."""
+        return {name: read_manifest(self.model(name)) for name in self.saved_models()}
 
     def remove(self) -> None:
         """Delete the folder if it belongs to a target ranking."""
         if self.exists:
             remove_folder(self.path)
-
-
-def list_folders(path: Path) -> list[RankingFolder]:
-    """Return the target rankings in a folder, the latest started first."""
-    folders = [RankingFolder(entry) for entry in path.glob("[!.]*")]
-    existing = [folder for folder in folders if folder.exists]
-    return sorted(existing, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
 
 
 def _read_evaluation(place: Path) -> Evaluation:
@@ -181,7 +167,11 @@ def prepare(request: TrainingRequest) -> tuple[ReadCells, Split]:
     check_request(request)
     read = read_source(request.source)
     split = request.split or draw_split(read.cells.perturbed, request.kind, request.seed)
-    require_conditions(split, split.conditions, read.cells.perturbed, request.source.name)
+    missing = sorted(set(split.conditions) - set(read.cells.perturbed))
+    if missing:
+        raise InputError(
+            f"{request.source.name}: {len(missing):,} conditions of the split {split.name} have no cells: {list_some(missing)}"
+        )
     return read, split
 
 
@@ -201,7 +191,7 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
             continue
 
         def report_model(share: float, what: str, at: int = at, name: str = name) -> None:
-            report((at + min(max(share, 0.0), 1.0)) / n_models, f"{name}: {what}")
+            report((at + share) / n_models, f"{name}: {what}")
 
         checkpoint = folder.path / CHECKPOINTS / name
         settings = FitSettings(options, request.seed, checkpoint)
@@ -209,4 +199,3 @@ def train(folder: RankingFolder, read: ReadCells, split: Split, report: Report) 
         shutil.rmtree(checkpoint, ignore_errors=True)
     report(1.0, "evaluating")
     folder.write_evaluation(evaluate(folder.load_models(), read.cells, split, EvaluationRequest(), request.seed))
-    write_json(folder.path / MANIFEST, {"models": list(folder.saved_models())})

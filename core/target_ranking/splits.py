@@ -146,10 +146,3 @@ def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generat
             drawn.append(str(name))
             uses.subtract(genes)
     return drawn
-
-
-def require_conditions(split: Split, conditions: Collection[str], cells: Collection[str], where: str) -> None:
-    """Raise InputError if the cells lack some conditions of a split. where: the data's name."""
-    missing = sorted(set(conditions) - set(cells))
-    if missing:
-        raise InputError(f"{where}: {len(missing):,} conditions of the split {split.name} have no cells: {list_some(missing)}")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from core.base.result import Figure, Table, hidden
+from core.base.result import Figure, Table, hidden, inline
 from core.fields.record import option_of
 from core.target_ranking.evaluate import ALL_GENES, STRATA, Evaluation, EvaluationRequest
 from core.target_ranking.metrics import MRR
@@ -47,7 +47,8 @@ class TargetTable:
     """One evaluation of a target ranking; without one, what was published and perhaps the ceilings of a split.
 
     ceilings: of models that rank only trained genes, metric → k from which it holds → value. split: its name, kind and parts.
-    rows: one for each model, stratum, metric and k, which is None for MRR. metric: the one to show, None for all.
+    settings: mask, unit, ks and pool. rows: one for each model, stratum, metric and k, which is None for MRR. metric: the one to
+    show, None for all.
     """
 
     ceilings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -56,9 +57,7 @@ class TargetTable:
     models: tuple[str, ...] = ()
     cells: str = ""
     split: Mapping[str, Any] = field(default_factory=dict)
-    mask: str = ""
-    unit: str = ""
-    pool: str = ""
+    settings: Mapping[str, Any] = inline(default_factory=dict)
     rows: tuple[Record, ...] = ()
     notes: tuple[str, ...] = ()
     metric: str | None = hidden(default=None)
@@ -86,9 +85,9 @@ class TargetTable:
         """What the evaluation scored."""
         if not self.rows:
             return ""
-        how = evaluation_title({"unit": self.unit, "mask": self.mask, "pool": self.pool})
         counts = f"{self.rows[0]['n']:,} rankings of {self.rows[0]['conditions']:,} conditions"
-        return f"Split {self.split['name']} · {how} · {counts} · 95% intervals by condition. {WHAT_A_TIE_IS}"
+        split = f"Split {self.split['name']} · {evaluation_title(self.settings)}"
+        return f"{split} · {counts} · 95% intervals by condition. {WHAT_A_TIE_IS}"
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -157,8 +156,8 @@ class TargetTable:
 
 def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None) -> TargetTable:
     """Return the table of a saved evaluation. Raise NotFound before the cells are read."""
-    split, settings = folder.split(), saved.settings
-    rows = (dict(zip(map(str, saved.table), row, strict=True)) for row in saved.table.itertuples(index=False))
+    split = folder.split()
+    rows: list[Any] = saved.table.to_dict("records")
     return TargetTable(
         saved.ceilings,
         folder.name,
@@ -166,10 +165,8 @@ def table_of(folder: RankingFolder, saved: Evaluation, metric: str | None = None
         folder.saved_models(),
         folder.request().source.name,
         {"name": split.name, "kind": split.kind, **{part: len(getattr(split, part)) for part in PARTS}},
-        settings["mask"],
-        settings["unit"],
-        settings["pool"],
-        tuple({**row, "k": None if row["k"] != row["k"] else int(row["k"])} for row in rows),
+        saved.settings,
+        tuple({**row, "k": None if pd.isna(row["k"]) else int(row["k"])} for row in rows),
         folder.data().notes,
         metric,
     )

@@ -55,6 +55,7 @@ from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
 from core.importing import space_files
 from core.llm.health import Health
 from core.store import predictions
+from core.target_ranking.reading import read_source
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
@@ -378,7 +379,7 @@ def _write_files(workspace: Workspace, files: Path) -> None:
     for name in ("other.h5ad", "other.csv"):  # they are known by their content alone
         (files / name).write_text(name)
     ranking = target_ranking.find(workspace, "small")
-    (files / "pool.txt").write_text("\n".join(ranking.load_models()["fallen"].genes[:40]))
+    (files / "pool.txt").write_text("\n".join(read_source(ranking.request().source).cells.genes[:40]))
     split = {"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"], "unseen_genes": [], "seed": 0}
     (files / "split.json").write_text(json.dumps(split))
 

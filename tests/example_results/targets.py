@@ -21,7 +21,6 @@ def examples() -> Sequence[Result]:
     ]
     ceilings = {"relevant": {"1": "21/38"}, "recall": {"1": "10.5/38", "2": "14/38"}, "exact": {"1": "0/38"}}
     split = {"name": "hard, seed 0", "kind": "hard", "train": 80, "validation": 10, "test": 38}
-    every = TargetTable(
-        ceilings, "mine", "done", ("knn", "trees"), "a screen", split, "none", "condition", "all genes", tuple(rows)
-    )
+    settings = {"mask": "none", "unit": "condition", "pool": "all genes"}
+    every = TargetTable(ceilings, "mine", "done", ("knn", "trees"), "a screen", split, settings, tuple(rows))
     return replace(every, metric="recall"), every, TargetTable(ceilings), TargetTable()

@@ -95,7 +95,7 @@ def test_means_of_controls_by_hand() -> None:
 def test_targets_changes_and_averages() -> None:
     cells = take_perturbed(CELLS, CELLS, np.random.default_rng(0), "training")
     assert cells.targets.astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
-    assert cells.target_columns == [(0,), (0,), (0, 2)]
+    assert cells.target_columns == [[0], [0], [0, 2]]
     assert cells.changes.tolist() == X[1:].tolist()
     averages = cells.average(by_batch=True)
     assert averages.conditions.tolist() == ["A", "A+C"]

@@ -17,8 +17,8 @@ from core.target_ranking import results
 from core.target_ranking.evaluate import ALL_GENES, EvaluationRequest, evaluate
 from core.target_ranking.metrics import KS
 from core.target_ranking.reading import ReadCells
-from core.target_ranking.request import check_request, request_of
-from core.target_ranking.results import RankingFolder, list_folders, prepare, train
+from core.target_ranking.request import TrainingOptions, check_request, request_of
+from core.target_ranking.results import RankingFolder, prepare, train
 from core.target_ranking.splits import Split
 from core.target_ranking.tables import PUBLISHED, TargetTable, table_of
 from tests.target_ranking import cases
@@ -48,7 +48,6 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     said: list[tuple[float, str]] = []
     folder = trained(tmp_path, prepared, said)
     assert said == [(0.25, "fallen: fitting"), (0.75, "fallen_trained: fitting"), (1.0, "evaluating")]
-    assert folder.is_complete
     assert folder.saved_models() == ("fallen", "fallen_trained")
     assert folder.split() == prepared[1]
     [saved] = folder.evaluations()
@@ -56,8 +55,7 @@ def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tup
     assert saved.table.equals(again.table)
     assert saved.genes.equals(again.genes)
     assert saved.settings["pool"] == ALL_GENES
-    assert folder.history()["model"].unique().tolist() == ["fallen", "fallen_trained"]
-    assert list_folders(tmp_path) == [folder]
+    assert [manifest["model"] for manifest in folder.manifests().values()] == ["fallen", "fallen_trained"]
 
 
 @pytest.mark.soak
@@ -76,13 +74,11 @@ def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tup
 def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
     folder = trained(tmp_path, prepared)
     shutil.rmtree(folder.model("fallen_trained"))
-    (folder.path / results.MANIFEST).unlink()
     untouched = (folder.model("fallen") / "manifest.json").read_bytes()
     said: list[tuple[float, str]] = []
     train(folder, *prepared, lambda share, what: said.append((share, what)))
     assert said[0] == (0.75, "fallen_trained: fitting")
     assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched
-    assert folder.is_complete
 
 
 def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
@@ -132,10 +128,14 @@ def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCel
     del prepared
 
 
-def test_a_published_split_leaves_no_kind_to_draw() -> None:
-    published = Split(("A",), ("B",), ("C",), "file", source="split.json")
-    asked = [request_of(replace(cases.request(), kind=kind), "", {}, published) for kind in ("hard", "compositional")]
-    assert asked[0] == asked[1]
+def test_a_published_split_leaves_no_kind_to_draw(tmp_path: Path) -> None:
+    file = tmp_path / "split.json"
+    file.write_text(json.dumps({"train_conditions": ["A"], "val_conditions": ["B"], "test_conditions": ["C"]}), "utf-8")
+    hard, compositional = (
+        request_of(TrainingOptions(cases.request(kind=kind), split_file=file), "") for kind in ("hard", "compositional")
+    )
+    assert hard == compositional
+    assert hard.split == Split(("A",), ("B",), ("C",), "file", source="split.json")
 
 
 @pytest.mark.soak

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.records import from_json, to_json
 from core.target_ranking.expression import targets_in
-from core.target_ranking.splits import Split, draw_split, read_split, require_conditions
+from core.target_ranking.splits import Split, draw_split, read_split
 
 SINGLES = [f"G{i:02d}" for i in range(24)]
 DOUBLES = [f"G{i:02d}+G{i + 1:02d}" for i in range(0, 23)]
@@ -90,13 +90,6 @@ def test_what_cannot_be_split_is_refused() -> None:
         draw_split(SINGLES, "compositional", 0)
     with pytest.raises(InputError, match="5 perturbed genes, expected at least 6"):
         draw_split(SINGLES[:5], "hard", 0)
-
-
-def test_conditions_without_cells_are_named() -> None:
-    split = Split(("A",), ("B",), ("C", "D"), "hard", seed=0)
-    with pytest.raises(InputError, match=r"cells\.h5ad: 2 conditions of the split hard, seed 0 have no cells: B, D"):
-        require_conditions(split, split.conditions, ["A", "C"], "cells.h5ad")
-    require_conditions(split, split.test, ["C", "D"], "cells.h5ad")
 
 
 def test_the_published_splits(shared_data: Path) -> None:

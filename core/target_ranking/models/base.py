@@ -99,7 +99,7 @@ class FittedModel:
     """A fitted model, which can rank the genes of the cells that it was fitted on.
 
     columns: the genes that it can score, ascending positions. arrays, facts: all that scoring needs.
-    history: measurements of each epoch or step of choice.
+    history: measurements of each epoch; empty for a model that is not trained in epochs.
     """
 
     name: str
@@ -212,11 +212,10 @@ def make_class_rows(cells: PerturbedCells) -> ClassRows:
 
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
-    """Return the models by name, sorted. A new file with a `MODEL` needs no listing."""
-    names = [f"{room.__name__}.{module.name}" for module in pkgutil.iter_modules(room.__path__)]
-    modules = [importlib.import_module(name) for name in names]
-    models = [module.MODEL for module in modules if hasattr(module, "MODEL")]
-    return MappingProxyType({model.name: model for model in sorted(models, key=lambda m: m.name)})
+    """Return the models by name, in the order of their files. A new file with a `MODEL` needs no listing."""
+    modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
+    models = (module.MODEL for module in modules if hasattr(module, "MODEL"))
+    return MappingProxyType({model.name: model for model in models})
 
 
 def ranking_model_named(name: str) -> RankingModel:

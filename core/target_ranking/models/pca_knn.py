@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from core.target_ranking.expression import Expression, Flags, MatchedControls
@@ -46,17 +45,13 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
     mean, axes = pca.mean_.astype(np.float32), pca.components_.astype(np.float32)
     columns = np.flatnonzero(cells.targets.any(axis=0))
     votes = cells.targets[:, columns]
-    rows: list[dict[str, float]] = []
+    mrrs: dict[tuple[int, int], float] = {}
     for n in sorted({min(n, len(axes)) for n in COMPONENTS}):
         asked = _directions(held_out_changes, mean, axes[:n])
         cosines = asked @ _directions(changes, mean, axes[:n]).T
         for k, sums in enumerate(_sum_votes(cosines, votes, most), 1):
-            mrr = mean_reciprocal_rank(sums, columns, held_out)
-            rows.append({"components": n, "neighbours": k, "validation_mrr": mrr})
-    history = pd.DataFrame(rows, dtype=np.float64)
-    # the first of ties: fewer components, fewer neighbours
-    best = history.iloc[int(history["validation_mrr"].argmax())]
-    n, k = int(best["components"]), int(best["neighbours"])
+            mrrs[n, k] = mean_reciprocal_rank(sums, columns, held_out)
+    n, k = max(mrrs, key=lambda choice: mrrs[choice])  # the first of ties: fewer components, fewer neighbours
     note = f"{n} components and {k} neighbours, chosen on {len(held_out.x):,} held-out cells."
     arrays = {
         "mean": mean,
@@ -64,7 +59,7 @@ def fit(examples: Examples, _options: Mapping[str, Any], settings: FitSettings, 
         "directions": _directions(changes, mean, axes[:n]),
         "votes": votes,
     }
-    return FittedModel("pca_knn", columns, arrays, history, {"k": k}, (note, *examples.notes))
+    return FittedModel("pca_knn", columns, arrays, facts={"k": k}, notes=(note, *examples.notes))
 
 
 def make_scorer(fitted: FittedModel) -> Scorer:

@@ -55,21 +55,20 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
     try:
         scale, offset = _batch_normalisation(model.tensors, shape.width)
         values = _value_vectors(model.tensors)
-        # The normalised embedding of each gene (0 without one), and flags of the genes with one
-        rows = np.array([model.rows.get(gene, -1) for gene in genes])
+        rows = np.array([model.rows[CELL_TOKEN], *(model.rows.get(gene, -1) for gene in genes)])
         vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
-        features, found = np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
-        cell = _normalise(model.tensors[SCGPT_KEY][model.rows[CELL_TOKEN]][None], model.tensors, "encoder.enc_norm")
     except (LookupError, ValueError) as error:
         raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
+    found = rows[1:] >= 0
+    features = np.where(found[:, None], vectors[1:], 0) * scale
     weights = {
         "gene.weight": np.eye(shape.width, dtype=np.float32),
         "gene.bias": np.zeros(shape.width, dtype=np.float32),
         "value.weight": (values * scale + offset).astype(np.float32),
-        "cell.weight": ((cell + values[:1]) * scale + offset).astype(np.float32),
+        "cell.weight": ((vectors[:1] + values[:1]) * scale + offset).astype(np.float32),
         **_layers(model.tensors),
     }
-    return ScgptStart(shape, (features * scale).astype(np.float32), weights, _notes(folder, found, shape))
+    return ScgptStart(shape, features.astype(np.float32), weights, _notes(folder, found, shape))
 
 
 def freeze(network: Network) -> None:

@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import InputError
 from core.fields.option import Option
 from core.packages import require_package
 from core.target_ranking.expression import (
@@ -174,11 +173,8 @@ def ranking_loss(torch: Any, scores: Any, positive: Any, negative: Any) -> Any:
     """Return the loss of cells, a scalar tensor.
 
     scores: of shape (n_cells, n_genes). positive, negative: flags of the same shape; every cell needs at least one of each.
-    Raise InputError if a cell has none.
     """
     n_positive, n_negative = positive.sum(dim=1), negative.sum(dim=1)
-    if len(scores) == 0 or int(n_positive.min()) == 0 or int(n_negative.min()) == 0:
-        raise InputError("ranking loss: a cell without targets or without other genes, expected at least one of each")
     softplus = torch.nn.functional.softplus
     # Only the few targets of each cell, which avoids a table of pairs of shape (n_genes, n_genes).
     cell, target = positive.nonzero(as_tuple=True)
@@ -198,12 +194,16 @@ def make_gene_features(train: ExpressionSet, seed: int) -> NDArray[np.float32]:
     """
     from sklearn.decomposition import PCA  # imported here because few processes train a model
 
-    spread = train.x.std(axis=0)
-    standardised = np.divide(train.x - train.x.mean(axis=0), spread, out=np.zeros_like(train.x), where=spread > 0)
+    standardised = _standardise(train.x)
     pca = PCA(min(N_COMPONENTS, *standardised.shape), svd_solver="randomized", random_state=seed).fit(standardised)
     features = np.column_stack([pca.components_.T, train.x.mean(axis=0), (train.x > 0).mean(axis=0)])
-    scale = features.std(axis=0)
-    scaled = np.divide(features - features.mean(axis=0), scale, out=np.zeros_like(features), where=scale > 0)
+    return _standardise(features)
+
+
+def _standardise(x: NDArray[Any]) -> NDArray[np.float32]:
+    """Return columns of mean 0 and standard deviation 1; a constant column is 0."""
+    spread = x.std(axis=0)
+    scaled = np.divide(x - x.mean(axis=0), spread, out=np.zeros_like(x), where=spread > 0)
     return np.asarray(scaled, dtype=np.float32)
 
 

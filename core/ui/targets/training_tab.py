@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import pandas as pd
 import streamlit as st
 
 from core.actions import target_ranking
@@ -11,7 +12,7 @@ from core.actions.job_kinds.targets import KIND
 from core.actions.workspace import Workspace
 from core.fields.record import make, option_of
 from core.plots import curves
-from core.target_ranking.models.base import ranking_models, read_manifest
+from core.target_ranking.models.base import ranking_models
 from core.target_ranking.request import TrainingOptions, TrainingRequest, missing_packages, request_of
 from core.target_ranking.results import RankingFolder
 from core.ui.shared.confirmation import confirm
@@ -36,7 +37,8 @@ def show(workspace: Workspace, folder: RankingFolder | None) -> None:
     else:
         watch_job(workspace, KIND.name, folder.name)
         _show_curves(folder)
-        _show_origin(folder)
+        if (folder.path / "data.json").is_file():
+            _show_origin(folder)
     if not workspace.settings.read_only:
         with st.expander("Train on cells", expanded=folder is None):
             _show_form(workspace)
@@ -44,9 +46,11 @@ def show(workspace: Workspace, folder: RankingFolder | None) -> None:
 
 def _show_curves(folder: RankingFolder) -> None:
     """Show the measures of the models that are trained in epochs or rounds."""
-    history = folder.history().reindex(columns=["model", "epoch", *MEASURES]).dropna(subset="epoch")
-    if not len(history):
+    histories = {name: pd.DataFrame(manifest["history"]) for name, manifest in folder.manifests().items()}
+    in_epochs = [history.assign(model=name) for name, history in histories.items() if "epoch" in history]
+    if not in_epochs:
         return
+    history = pd.concat(in_epochs, ignore_index=True)
     best = history.groupby("model")["validation_mrr"].idxmax()
     history = history.assign(curve=history["model"], x=history["epoch"], is_best=history.index.isin(best))
     for column, (measure, words) in zip(st.columns(2), MEASURES.items(), strict=True):
@@ -57,13 +61,11 @@ def _show_curves(folder: RankingFolder) -> None:
 
 
 def _show_origin(folder: RankingFolder) -> None:
-    if not (folder.path / "data.json").is_file():
-        return
     split, request = folder.split(), folder.request()
     parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
     st.caption(as_text(f"{request.source.name} · split {split.name}: {parts}. {' '.join(folder.data().notes)}"))
-    for name in folder.saved_models():
-        for note in read_manifest(folder.model(name))["notes"]:
+    for name, manifest in folder.manifests().items():
+        for note in manifest["notes"]:
             st.caption(as_text(f"{name}: {note}"))
 
 
@@ -79,8 +81,7 @@ def _show_form(workspace: Workspace) -> None:
     if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets"):
         with explain_errors(), st.spinner("Starting …"):
             asked = make(TrainingOptions, {**chosen, "models": models})
-            request = request_of(asked.training, path.strip(), {model: {} for model in asked.models})
-            started = target_ranking.start_apart(workspace, request)
+            started = target_ranking.start_apart(workspace, request_of(asked, path.strip()))
             confirm(f"{started.name} is being trained in a separate process.")
             st.query_params["tab"] = "Training"
             st.rerun()

@@ -117,14 +117,6 @@ def test_loss_and_gradient_equal_loops_and_finite_differences(torch: Any, n_gene
         assert given.grad[place].item() == pytest.approx(slope, abs=1e-8)
 
 
-@pytest.mark.torch
-def test_a_cell_without_targets_or_negatives_is_refused(torch: Any) -> None:
-    scores, none, some = torch.zeros((1, 2)), torch.zeros((1, 2), dtype=torch.bool), torch.tensor([[True, False]])
-    for positive, negative in ((none, some), (some, none)):
-        with pytest.raises(InputError, match="at least one of each"):
-            ranking_loss(torch, scores, positive, negative)
-
-
 def one_target(n_cells: int, n_genes: int, at: int = 0) -> np.ndarray:
     positive = np.zeros((n_cells, n_genes), dtype=bool)
     positive[:, at] = True
