@@ -14,7 +14,7 @@ import pytest
 from core.cells.simulator import ScreenSettings
 from core.stats.intervals import Interval
 from core.target_ranking.expression import ExpressionSet, take_perturbed, targets_in
-from core.target_ranking.metrics import MRR, clustered_interval, place_targets, random_level, score_rankings
+from core.target_ranking.metrics import MRR, best_levels, clustered_interval, place_targets, score_rankings
 from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, ranking_models
 from soak.conftest import Record
 from tests.target_ranking import screens
@@ -61,7 +61,7 @@ def score_conditions(model: FittedModel, cells: ExpressionSet, pool: ExpressionS
     names = rows.conditions.tolist()
     scores = model.score(rows.x, rows.controls)
     values = score_rankings(place_targets(scores, rows.target_columns), ks=(1,))[MRR, None]
-    random = random_level(names, None, rows.x.shape[1])[MRR, None]
+    random = best_levels(names, frozenset(), None, rows.x.shape[1])[MRR, None]
     return clustered_interval(values, names), clustered_interval(values - random, names, (-1.0, 1.0))
 
 
