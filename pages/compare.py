@@ -22,7 +22,7 @@ baseline = choice.baseline
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
     results = panels.compare_with(context, run, choice)
 result = results[0]
-score_box.show_marks(result.pair.a.marks)
+score_box.show_marks(result.a.marks)
 panels.show_verdict(result)
 links.to_report(run, baseline, "Report of this comparison")
 if not result.covered.n_labelled:
@@ -33,5 +33,5 @@ for each in (run, baseline):
     score_box.show_protocols(each.id)
 if result.judged is not None:
     widgets.show_captioned(paired_changes.of_pair(result), "changes")
-    panels.show_gains_and_losses(result.pair, baseline, run)
+    panels.show_gains_and_losses(result)
 panels.show_rank_changes(result)

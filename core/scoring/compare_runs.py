@@ -19,7 +19,7 @@ from core.label_marks import LabelMarks
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
-from core.stats.arrays import Bools, Floats, sum_by_group
+from core.stats.arrays import Floats, sum_by_group
 from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, difference_of, equivalence
 from core.stats.delong import widen
 from core.stats.intervals import Interval
@@ -41,23 +41,6 @@ TESTS = "comparisons of runs on this dataset so far, including results in the le
 UNITS = {"shown": "perturbation and gene", "row": "row", "pert": "perturbation", "gene": "gene"}
 TOP_SHARE: Final = 0.1
 MOVERS: Final = 5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedRuns:
-    """Two runs on their common rows, in the same order and with the same scoring."""
-
-    a: RunRows
-    b: RunRows
-
-    @property
-    def scored(self) -> str:
-        """A description of the scoring of both."""
-        return self.a.scored
-
-    def take(self, rows: Bools) -> PairedRuns:
-        """Return the chosen rows of both."""
-        return PairedRuns(self.a.take(rows), self.b.take(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +92,9 @@ class CountedComparison:
 class RunComparison:
     """The result "is run b better than run a?".
 
-    covered: on the rows covered by both, the basis of conclusions; pair: these rows. all_rows: on all rows of both, None
-    if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
+    covered: on the rows covered by both, the basis of conclusions; a, b: these rows of each, in the same order and with the same
+    scoring. all_rows: on all rows of both, None if both cover them all. cuts_known: whether the noise of the cut of folds is
+    in the intervals, if any folds were cut.
     DE, DIR and their mean are those of the dataset's headline, which `headline` names; pooled: the AUROCs over all pairs
     of the covered rows, None if they are the headline. genes: how many genes averages count, None if there are none.
     margin: the largest difference of the mean that would not matter, None if none was chosen. looked_at: among all
@@ -119,7 +103,8 @@ class RunComparison:
 
     all_rows: Comparison | None
     cuts_known: bool
-    pair: PairedRuns = hidden()
+    a: RunRows = hidden()
+    b: RunRows = hidden()
     covered: Comparison = inline()
     pooled: Comparison | None = None
     genes: GeneCounts | None = None
@@ -130,7 +115,7 @@ class RunComparison:
     @property
     def names(self) -> tuple[str, str]:
         """The names of run a and run b."""
-        return self.pair.a.run.name, self.pair.b.run.name
+        return self.a.run.name, self.b.run.name
 
     @property
     def title(self) -> str:
@@ -145,12 +130,12 @@ class RunComparison:
     @property
     def scored(self) -> str:
         """A description of the scoring of both."""
-        return self.pair.scored
+        return self.a.scored
 
     @property
     def headline(self) -> str:
         """A description of the mean."""
-        return headline_name(self.pair.a.headline)
+        return headline_name(self.a.headline)
 
     @property
     def decision(self) -> Verdict | None:
@@ -165,12 +150,12 @@ class RunComparison:
     @property
     def differences(self) -> dict[str, QuestionDifference]:
         """The differences in ranks, by question."""
-        return {each.name.lower(): each for each in run_differences(self.pair)}
+        return {each.name.lower(): each for each in run_differences(self.a, self.b)}
 
     @property
     def label_marks(self) -> LabelMarks:
         """How far the labels can be trusted."""
-        return self.pair.a.marks
+        return self.a.marks
 
     @property
     def judged(self) -> tuple[str, Difference] | None:
@@ -212,7 +197,7 @@ class RunComparison:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
-        fusions = dict.fromkeys(each for rows in (self.pair.a, self.pair.b) for each in fusion_caveats(rows.run))
+        fusions = dict.fromkeys(each for rows in (self.a, self.b) for each in fusion_caveats(rows.run))
         looked = self.looked_at.sentence if self.looked_at else ""
         return tuple(filter(None, (self.label_marks.sentence, *self.remarks, *fusions, looked)))
 
@@ -403,7 +388,7 @@ def _comparison_row(each: ComparedRun) -> dict[str, Any]:
     return {"b": each.b, "a": each.a, "labelled rows": found.covered.n_labelled, "scored": found.scored, **changes, **p}
 
 
-def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
+def pair_runs(a: RunRows, b: RunRows) -> tuple[RunRows, RunRows]:
     """Return two runs on their common rows, scored inside the cells of both.
 
     Raise InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside the
@@ -415,14 +400,14 @@ def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
     if not len(in_a):
         raise InputError(f"{a.run.name} and {b.run.name}: no row in common; expected runs with common rows")
     protocols = distinct_protocols((*a.protocols, *b.protocols))
-    pair = PairedRuns(a.take(in_a).under(protocols), b.take(in_b).under(protocols))
+    pair = a.take(in_a).under(protocols), b.take(in_b).under(protocols)
     if len(folds_among(protocols)) > max(len(folds_among(a.protocols)), len(folds_among(b.protocols)), 1):
-        _refuse_few_pairs(pair)
+        _refuse_few_pairs(*pair)
     return pair
 
 
-def _refuse_few_pairs(pair: PairedRuns) -> None:
-    outcome, cells = outcome_of(pair.a.labels), pair.a.cells
+def _refuse_few_pairs(a: RunRows, b: RunRows) -> None:
+    outcome, cells = outcome_of(a.labels), a.cells
     assert cells is not None
     sides = (
         ("DE", outcome.effect, outcome.labelled & ~outcome.effect),
@@ -433,7 +418,7 @@ def _refuse_few_pairs(pair: PairedRuns) -> None:
         n_pairs = int((sum_by_group(cells, n_cells, positive) * sum_by_group(cells, n_cells, negative)).sum())
         if n_pairs < FEWEST_PAIRS:
             raise InputError(
-                f"{pair.a.run.name} and {pair.b.run.name}: made under different cuts, {pair.scored}, with {n_pairs:,} pairs of "
+                f"{a.run.name} and {b.run.name}: made under different cuts, {a.scored}, with {n_pairs:,} pairs of "
                 f"rows for {name} inside both; expected {FEWEST_PAIRS:,}. Make one of them again with the seed of the other"
             )
 
@@ -441,36 +426,36 @@ def _refuse_few_pairs(pair: PairedRuns) -> None:
 def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     """Run b against run a on the rows that both have. Raise InputError as `pair_runs` does."""
     pair = pair_runs(a, b)
-    both = pair.a.covered & pair.b.covered
-    covered = pair if both.all() else pair.take(both)
+    both = pair[0].covered & pair[1].covered
+    covered = pair if both.all() else (pair[0].take(both), pair[1].take(both))
     differences = _cut_differences(a, b, pair)
-    sound = PairedRuns(without_stand_ins(covered.a), without_stand_ins(covered.b))
+    sound = without_stand_ins(covered[0]), without_stand_ins(covered[1])
     is_macro = a.headline == "macro"
     return RunComparison(
-        None if both.all() else _compare_headline(pair, differences),
-        pair=covered,
-        covered=_compare_headline(sound, differences),
-        cuts_known=differences is not None and not (is_macro and folds_among(pair.a.protocols)),
-        pooled=_compare(sound, differences) if is_macro else None,
+        None if both.all() else _compare_headline(*pair, differences),
+        a=covered[0],
+        b=covered[1],
+        covered=_compare_headline(*sound, differences),
+        cuts_known=differences is not None and not (is_macro and folds_among(pair[0].protocols)),
+        pooled=_compare(*sound, differences) if is_macro else None,
         genes=_count_genes(a, b, sound) if is_macro else None,
     )
 
 
-def _count_genes(a: RunRows, b: RunRows, sound: PairedRuns) -> GeneCounts:
-    common = replace(sound.a, scores=shared_rows(sound.a.scores, sound.b.scores)[0])
+def _count_genes(a: RunRows, b: RunRows, sound: tuple[RunRows, RunRows]) -> GeneCounts:
+    common = replace(sound[0], scores=shared_rows(sound[0].scores, sound[1].scores)[0])
     counts = (scorable_genes(rows.arrays) for rows in (common, without_stand_ins(a), without_stand_ins(b)))
     return GeneCounts(*counts)
 
 
-def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
+def _compare_headline(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparison:
     """Return the comparison by the dataset's headline. Scores of other cuts are known only for the pooled AUROCs."""
-    if pair.a.headline == "macro":
-        return compare_macro(pair.a.arrays, pair.b.arrays)
-    return _compare(pair, cut_differences)
+    if a.headline == "macro":
+        return compare_macro(a.arrays, b.arrays)
+    return _compare(a, b, cut_differences)
 
 
-def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
-    a, b = pair.a, pair.b
+def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparison:
     found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
     variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
     of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)
@@ -484,12 +469,12 @@ def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Diff
     return difference_of(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
-def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
+def _cut_differences(a: RunRows, b: RunRows, pair: tuple[RunRows, RunRows]) -> Floats | None:
     """Return b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
-    if not folds_among(pair.a.protocols):
+    if not folds_among(pair[0].protocols):
         return NO_CUTS
     n_cuts = max(len(a.cuts), len(b.cuts))
-    of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in ((a, pair.a), (b, pair.b)))
+    of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True))
     return None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
 
 
@@ -553,11 +538,10 @@ class QuestionDifference:
         return f"{start} Rows that move most in {self.name}, rank in {a} → rank in {b}: {moves}."
 
 
-def run_differences(pair: PairedRuns) -> tuple[QuestionDifference, ...]:
-    """Return how the runs differ in the questions for which both have a score; nothing in it needs labels."""
-    a, b, ids = pair.a.scores, pair.b.scores, pair.a.frame["pair_id"].to_numpy()
-    rho = agreement(a, b)
-    sides = (("DE", rho.de, a.p_de, b.p_de), ("DIR", rho.up, a.p_up, b.p_up))
+def run_differences(a: RunRows, b: RunRows) -> tuple[QuestionDifference, ...]:
+    """Return how two runs on the same rows differ in the questions for which both have a score; nothing in it needs labels."""
+    ids, rho = a.frame["pair_id"].to_numpy(), agreement(a.scores, b.scores)
+    sides = (("DE", rho.de, a.scores.p_de, b.scores.p_de), ("DIR", rho.up, a.scores.p_up, b.scores.p_up))
     questions = (_question(name, ids, spearman, first, second) for name, spearman, first, second in sides)
     return tuple(each for each in questions if each is not None)
 

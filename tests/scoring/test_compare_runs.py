@@ -74,7 +74,7 @@ def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> 
 
 def test_runs_without_labels_differ_in_ranks() -> None:
     a, b = rows_of(labels=[None] * 8), rows_of(labels=[None] * 8, scores=OTHER, name="b")
-    de, _ = run_differences(pair_runs(a, b))
+    de, _ = run_differences(*pair_runs(a, b))
     assert (de.name, de.n, de.top) == ("DE", 8, 1)  # a tenth of eight rows
     assert de.spearman == pytest.approx(spearmanr(a.scores.p_de, b.scores.p_de).statistic)
     moves = [abs(row["rank_b"] - row["rank_a"]) for row in de.movers]
@@ -90,7 +90,7 @@ def test_ties_at_the_end_of_the_highest_rows_are_all_among_them() -> None:
     tied = rows_of(
         labels=[None] * 8, scores=scores_from_probabilities(np.array([0.9, 0.9, 0.9, *[0.1] * 5]), np.linspace(0, 1, 8))
     )
-    de, direction = run_differences(pair_runs(tied, tied))
+    de, direction = run_differences(*pair_runs(tied, tied))
     assert (de.top, de.top_a, de.top_b, de.shared_top) == (1, 3, 3, 3)
     assert (direction.top_a, direction.shared_top) == (1, 1)
     assert "of the 1 highest rows, with ties 3 and 3, 3 are the same." in de.describe("a", "b")
@@ -102,7 +102,7 @@ def test_rows_in_another_order_are_lined_up() -> None:
     plain, shuffled = compare_runs(rows_of(), b), compare_runs(rows_of(), b.take(order))
     assert repr(plain.covered) == repr(shuffled.covered)  # NaN, of which there are some, does not equal itself
     some = compare_runs(rows_of(), b.take(order[:5]))
-    assert some.pair.a.frame["pair_id"].tolist() == some.pair.b.frame["pair_id"].tolist()
+    assert some.a.frame["pair_id"].tolist() == some.b.frame["pair_id"].tolist()
     assert some.covered.n == 5
 
 
@@ -146,11 +146,11 @@ def test_two_cuts_with_few_pairs_inside_both_are_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(compare_module, "FEWEST_PAIRS", 0)
     result = compare_runs(a, b)
     assert result.scored == "inside the cells of 2×2 cut 0 and 2×2 cut 1"
-    assert result.pair.a.cells is not None
+    assert result.a.cells is not None
     first, second = a.cells, b.cells
     assert first is not None
     assert second is not None
-    together = {(x, y): z for x, y, z in zip(first, second, result.pair.a.cells, strict=True)}
+    together = {(x, y): z for x, y, z in zip(first, second, result.a.cells, strict=True)}
     assert len(set(together.values())) == len(together)
 
 
@@ -158,7 +158,7 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
     a = rows_of(flags={0: Flag.UNCOVERED})
     b = rows_of(scores=OTHER, flags={3: Flag.UNCOVERED}, name="b")
     result = compare_runs(a, b)
-    assert (result.covered.n, len(result.pair.a)) == (6, 6)
+    assert (result.covered.n, len(result.a)) == (6, 6)
     assert result.all_rows is not None
     assert result.all_rows.n == 8
     shape = to_json(result)

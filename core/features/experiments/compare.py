@@ -115,7 +115,7 @@ def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
     common = set(first.frame["pair_id"]).intersection(second.frame["pair_id"])
     ids = _common_ids(rows, common)
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
-    return Compared(result.covered, tuple(result.pair.a.frame["pair_id"]), result.scored, dict.fromkeys(_METRICS, 0.0))
+    return Compared(result.covered, tuple(result.a.frame["pair_id"]), result.scored, dict.fromkeys(_METRICS, 0.0))
 
 
 def pair_replicates(a: Arms, b: Arms, rows: Sequence[str], k: int) -> PairedReplicates:

@@ -16,9 +16,9 @@ _TITLE = "Ranks in both runs"
 
 def of_pair(comparison: RunComparison) -> CaptionedFigure:
     """Return the ranks of the DE score in a baseline and a run on the rows of both."""
-    pair, [a, b] = comparison.pair, comparison.names
-    moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=ranks_from_top(pair.a.scores.p_de), rank_b=ranks_from_top(pair.b.scores.p_de)
+    a, b = comparison.names
+    moved = comparison.a.frame[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=ranks_from_top(comparison.a.scores.p_de), rank_b=ranks_from_top(comparison.b.scores.p_de)
     )
     caption = (
         f"{b} and {a} · {len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest; rows "

@@ -11,7 +11,7 @@ import streamlit as st
 from core.actions.comparison_log import look_at
 from core.report.figures import rank_scatter
 from core.scoring import terms
-from core.scoring.compare_runs import PairedRuns, RunComparison, SeveralComparisons
+from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
@@ -86,7 +86,7 @@ def show_verdict(result: RunComparison) -> None:
 def compare_with(context: PageContext, run: Run, choice: Choice) -> list[RunComparison]:
     """Return the comparisons with each chosen run, counted among all made on the dataset."""
     results = [loaders.comparison(other.id, run.id) for other in (choice.baseline, *choice.also)]
-    tested = [(each.pair.a.run.id, run.id, each.p) for each in results]
+    tested = [(each.a.run.id, run.id, each.p) for each in results]
     counted = look_at(context.workspace, run.dataset, tested)
     return [replace(each, margin=choice.margin, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
 
@@ -103,13 +103,14 @@ def show_several(results: Sequence[RunComparison]) -> None:
         st.caption(f":orange[⚠] {as_text(caveat)}")
 
 
-def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
+def show_gains_and_losses(result: RunComparison) -> None:
     """Show the rows that raised the mean most beside those that lowered it most, as many of each where there are."""
-    de, direction = row_changes(pair.a.labels, pair.a.scores, pair.b.scores, pair.a.cells)
-    rows = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
+    before, baseline, run = result.a, result.a.run, result.b.run
+    de, direction = row_changes(before.labels, before.scores, result.b.scores, before.cells)
+    rows = before.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     rows["mean"] = (rows["DE"] + rows["DIR"]) / 2
     gained, lost = (rows[rows["mean"] * sign > 0].sort_values("mean", ascending=sign < 0, kind="stable") for sign in (1, -1))
-    which = "exactly" if pair.a.headline == "mean" else "over all pairs of rows, also of different genes"
+    which = "exactly" if before.headline == "mean" else "over all pairs of rows, also of different genes"
     st.markdown("### Rows gained and lost")
     st.caption(
         f"A row gains where {as_text(run.name)} ranks it better than {as_text(baseline.name)} against rows of the other class. "
