@@ -6,7 +6,7 @@ Observed power is no evidence: what an experiment could have shown decides nothi
 from __future__ import annotations
 
 import math
-from typing import Literal, Protocol
+from typing import Literal
 
 from core.stats.intervals import Interval
 
@@ -14,16 +14,7 @@ Verdict = Literal["confirmed", "confirmed, small", "rejected", "harmful", "undec
 Side = Literal["above", "below", "open", "none"]
 
 
-class Limits(Protocol):
-    """The limits of an interval of a difference; NaN if there is none."""
-
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-def side_of(change: Limits) -> Side:
+def side_of(change: Interval) -> Side:
     """Return the side of a difference's interval: above 0, below 0, both ("open"), or "none" without an interval."""
     if math.isnan(change.low) or math.isnan(change.high):
         return "none"
