@@ -218,8 +218,13 @@ def wilson_interval(successes: int, n: int) -> Interval:
     if n == 0:
         nan = float("nan")
         return Interval(nan, nan, nan, nan, 0, "row", "Wilson")
-    share, spread = successes / n, Z95**2 / n
+    share = successes / n
+    return Interval(share, *wilson_limits(share, n, Z95), float(np.sqrt(share * (1 - share) / n)), n, "row", "Wilson")
+
+
+def wilson_limits(share: float, n: float, quantile: float) -> tuple[float, float]:
+    """Return Wilson's limits of a proportion of n independent rows; quantile: standard errors between it and each limit."""
+    spread = quantile**2 / n
     middle = (share + spread / 2) / (1 + spread)
-    half = Z95 * float(np.sqrt(share * (1 - share) / n + spread / (4 * n))) / (1 + spread)
-    se = float(np.sqrt(share * (1 - share) / n))
-    return Interval(share, max(0.0, middle - half), min(1.0, middle + half), se, n, "row", "Wilson")
+    half = quantile * float(np.sqrt(share * (1 - share) / n + spread / (4 * n))) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)

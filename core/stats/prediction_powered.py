@@ -34,7 +34,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.clustered_mean import Part, sum_of_parts
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, wilson_limits
 
 PSEUDO_LABELS = 2  # a yes and a no for each answer of the judge
 ROUNDING = 1e-24  # a variance below it is that of rounding: texts by the million still bring 1e-12
@@ -219,9 +219,6 @@ def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float, po
     influence = np.sum([part.influence for part in parts], axis=0)
     variance = float(influence @ influence)
     inflation = max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
-    n, rate, t = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0)), shown.quantile
-    spread = t**2 / n
-    middle = (rate + spread / 2) / (1 + spread)
-    half = t * float(np.sqrt(rate * (1 - rate) / n + spread / (4 * n))) / (1 + spread)
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    n, rate = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0))
+    low, high = wilson_limits(rate, n, shown.quantile)
     return RateEstimate(replace(shown, estimate=rate, low=low, high=high, method=WILSON), n, power)
