@@ -65,15 +65,12 @@ class Placements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roc:
-    """The ROC curve: false and true positive rates from (0, 0) to (1, 1), and thresholds; of shape (n_distinct + 1,).
-
-    A row is called positive if its score is at least the threshold; the first threshold is infinite. The rates of a class
-    without rows are NaN.
+    """The ROC curve: false and true positive rates from (0, 0) to (1, 1), of shape (n_distinct + 1,); NaN for a class without
+    rows.
     """
 
     false_positive_rate: Floats
     true_positive_rate: Floats
-    threshold: Floats
 
 
 def auroc(positive: ArrayLike, values: ArrayLike) -> float:
@@ -98,27 +95,27 @@ def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
     true = np.append(0.0, hits[last])
     false = np.append(0.0, last + 1 - hits[last])
     with np.errstate(invalid="ignore"):  # 0 / 0 gives the NaN of a class without rows
-        return Roc(false / false[-1], true / true[-1], np.append(np.inf, falling[last]))
+        return Roc(false / false[-1], true / true[-1])
 
 
-def roc_curve_within(positive: Bools, values: Floats, cells: Codes, points: int = 501) -> Roc:
-    """Return the curve of pairs inside cells, at `points` false positive rates in equal steps.
+def roc_curve_within(positive: Bools, values: Floats, cells: Codes) -> Roc:
+    """Return the curve of pairs inside cells, at false positive rates in steps of 1/500.
 
     Its area is the AUROC within cells. A positive row's true positive rate rises from the share of negatives in its cell that are
     above it to the share that are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe
-    2009, Biometrika 96:371-382. The thresholds are NaN, since they differ from cell to cell.
+    2009, Biometrika 96:371-382.
     """
     placed = placements(positive, values, cells, int(cells.max(initial=0)) + 1)
     counts = positive & (placed.negatives[cells] > 0)
     negatives, level = placed.negatives[cells][counts], level_negatives(positive, values, cells)[counts]
     below = placed.won[counts] - level / 2
     first, last = 1 - (below + level) / negatives, 1 - below / negatives  # the rates over which each positive is passed
-    rates = np.linspace(0, 1, points)
+    rates = np.linspace(0, 1, 501)
     with np.errstate(invalid="ignore", divide="ignore"):
         passed = np.where(last > first, (rates[:, None] - first) / (last - first), rates[:, None] >= first)
     weights = negatives / negatives.sum() if len(negatives) else negatives
-    true = np.clip(passed, 0, 1) @ weights if len(negatives) else np.full(points, np.nan)
-    return Roc(rates, true, np.full(points, np.nan))
+    true = np.clip(passed, 0, 1) @ weights if len(negatives) else np.full(len(rates), np.nan)
+    return Roc(rates, true)
 
 
 def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
