@@ -1,12 +1,10 @@
-"""The probes of a run: whether it may have seen labels, or copies the baselines without biology or the rows' order."""
+"""The probes of a run: whether it may have seen labels, or copies the baselines without biology."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-
-import numpy as np
 
 from core.base.result import HIDDEN
 from core.scoring.controls import COUNT_ONLY, RARER_GENE
@@ -15,11 +13,11 @@ from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.stats.row_changes import Agreement, agreement
 from core.stats.run_probe import RunProbe, Tail, probe_run
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY, estimate_text
 
-DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does, or as they stand in the file
+DISGUISE = 0.9  # |Spearman| above which a run ranks rows as a count control does
 LEAST_ROWS = 20  # among fewer, chance or a good run gives such values
 # A high score never proves that labels were seen, because a model may be that good. So it is not a finding.
 SUSPICION: Mapping[Tail, str] = MappingProxyType({"labels": "suspiciously good", "inverted labels": "suspiciously wrong"})
@@ -35,8 +33,7 @@ DOUBT: Mapping[Tail, str] = MappingProxyType(
 class RunCheck:
     """One run: its score, and for each split the rank correlation with count-only (de) and with rarer gene (up).
 
-    headline: the number that it is judged by, of either question; probes: DE and DIR. in_order: Spearman's correlation with
-    the rows' places in the file, by split.
+    headline: the number that it is judged by, of either question; probes: DE and DIR.
     """
 
     run: Run = field(metadata=HIDDEN)
@@ -44,7 +41,6 @@ class RunCheck:
     headline: Headline = field(metadata=HIDDEN)
     probes: Mapping[str, RunProbe]
     likeness: Mapping[str, Agreement]
-    in_order: Mapping[str, Agreement]
     json_properties = ("name",)
 
     @property
@@ -84,17 +80,13 @@ class RunCheck:
                         f"the {NO_BIOLOGY} ({control}) posing as a model: {number} ranks the {n:,} rows of {split} by how often "
                         f"their genes were measured (rank correlation {spearman:+.2f})"
                     )
-        for split, found in self.in_order.items():
-            for number, n, spearman in (("P(DE)", found.n, found.de), ("P(up | DE)", found.n_up, found.up)):
-                if n >= LEAST_ROWS and abs(spearman) > DISGUISE:
-                    yield f"{number} ranks the {n:,} rows of {split} by their place in the file (correlation {spearman:+.2f})"
 
 
 def check_run(rows: RunRows, score: RunScore) -> RunCheck:
     """Return the check of a run with the score of all of its rows."""
     known, split = rows.frame["p_de"].notna().to_numpy(), rows.frame["split"].to_numpy()
     run = scores_from_probabilities(rows.frame["p_de"].fillna(0.0), rows.frame["p_up_given_de"])
-    counts, place = count_rows(rows).scores, rows.positions.astype(np.float64)
+    counts = count_rows(rows).scores
     chosen = {str(name): known & (split == name) for name in dict.fromkeys(split)}
     de, direction = rows.arrays.tasks()
     return RunCheck(
@@ -103,7 +95,6 @@ def check_run(rows: RunRows, score: RunScore) -> RunCheck:
         score.headline,
         {"DE": probe_run(de, rows.pert, rows.gene), "DIR": probe_run(direction, rows.pert, rows.gene)},
         {name: agreement(run.take(some), counts.take(some)) for name, some in chosen.items()},
-        {name: agreement(run.take(some), Scores(place, place).take(some)) for name, some in chosen.items()},
     )
 
 
