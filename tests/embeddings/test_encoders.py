@@ -44,16 +44,17 @@ def endpoint(url: str, **options: Any) -> Endpoint:
     return Endpoint(url, "bge-m3", retries=0, **options)
 
 
-def test_endpoint_gives_each_text_its_vector() -> None:
+def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.embeddings.encoders.CHARACTERS", 6)
     with serving(by_length) as (url, asked):
-        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame")), characters=6)
+        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, access=ServerAccess.of(url, "sesame")))
     assert space.symbols == ("A", "C", "D")
     assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
     assert [request.body["input"] for request in asked] == [["one", "three"], ["fourth"]]
     assert {(request.path, request.body["model"], request.key) for request in asked} == {
         ("/v1/embeddings", "bge-m3", "Bearer sesame")
     }
-    assert space.notes == ("first 6 characters of each description", "1 descriptions without text left out")
+    assert space.notes == ("first 1,500 characters of each description", "1 descriptions without text left out")
     assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
     assert "sesame" not in repr(endpoint(url, access=ServerAccess.of(url, "sesame"))) + repr(space)
 
