@@ -85,7 +85,7 @@ def _of_debate(stage: str, events: Sequence[Event], passages: Sequence[MarkedPas
     p = verdict["meta"].get("p") if verdict else None
     judge = "the judge" if p is None else f"the judge ({100 * p:.0f}%)"
     briefs = {side: next((e for e in of_stage if e["kind"] == "brief" and e["role"] == side), None) for side in SIDES[stage]}
-    sides = _join_conduct({side: _conduct(brief) for side, brief in briefs.items() if brief is not None})
+    sides = ", ".join(f"{side} {_conduct(brief)}" for side, brief in briefs.items() if brief is not None)
     if verdict and verdict["meta"].get("fallback"):
         return Reason("", f"{judge} could not be read: a constant replaces it", sides)
     if verdict and (quote := _last_sentence(verdict["content"])):
@@ -112,27 +112,16 @@ def _passage(brief: Event | None) -> str:
     return concluded if concluded in sentences else next(iter(sentences), "")
 
 
-def _join_conduct(conduct: Mapping[str, tuple[str, str]]) -> str:
-    """Return the conduct of a question's advocates, by side, in one phrase without repeated verbs and objects."""
-    told = list(conduct.values())
-    if len(told) > 1 and len(set(told)) == 1:
-        return " ".join(part for part in ("both", told[0][0].removesuffix("s"), told[0][1]) if part)
-    verbs = ["" if n and verb == told[n - 1][0] else verb for n, (verb, _) in enumerate(told)]
-    return ", ".join(
-        " ".join(part for part in (side, verb, deed) if part) for side, verb, (_, deed) in zip(conduct, verbs, told, strict=True)
-    )
-
-
-def _conduct(brief: Event) -> tuple[str, str]:
-    """Return the conduct of an advocate, as verb and object: the option it answered, or the number of sentences it argued in."""
+def _conduct(brief: Event) -> str:
+    """Return the conduct of an advocate: the option it answered, or the number of sentences it argued in."""
     text = RuleText(brief["content"], brief["role"])
     n = len(text.sentences)
-    at_length = f"in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
+    at_length = f" in {n} sentences" if n >= FEWEST_SENTENCES and len(brief["content"]) >= SHORT else ""
     if text.answer:
-        return "answers", f"{text.answer} {at_length}".strip()
+        return f"answers {text.answer}{at_length}"
     if at_length:
-        return "argues", at_length
-    return "says", f"“{shorten(brief['content'], 24)}”" if text.content.strip() else "nothing"
+        return f"argues{at_length}"
+    return f"says “{shorten(brief['content'], 24)}”" if text.content.strip() else "says nothing"
 
 
 def _final_reason(event: Event) -> str:

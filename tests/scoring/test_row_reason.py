@@ -29,7 +29,7 @@ def debate(effect: str, null: str, verdict: str, **meta: Any) -> Reason | None:
 
 def test_the_judge_is_quoted_where_it_gave_a_reason() -> None:
     found = debate("A", "C", "The two genes share no pathway at all.\n<prob>18</prob>", p=0.18)
-    assert found == Reason("The two genes share no pathway at all.", "the judge (18%)", "EFFECT answers A, NULL C")
+    assert found == Reason("The two genes share no pathway at all.", "the judge (18%)", "EFFECT answers A, NULL answers C")
 
 
 def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> None:
@@ -44,7 +44,9 @@ def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
     found = debate("C", ARGUMENT, "<prob>82</prob>", p=0.82)
     assert found is not None
     assert found.source == "NULL, whom the judge (82%) did not follow"
-    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason("", "the judge (82%) gave no reason", "EFFECT answers A, NULL C")
+    assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason(
+        "", "the judge (82%) gave no reason", "EFFECT answers A, NULL answers C"
+    )
     unread = debate("A", "C", "?", p=0.45, fallback=True)
     assert unread is not None
     assert unread.source == "the judge (45%) could not be read: a constant replaces it"
@@ -53,14 +55,14 @@ def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
 @pytest.mark.parametrize(
     ("effect", "null", "sides"),
     [
-        (ARGUMENT, ARGUMENT, "both argue in 3 sentences"),
-        (ARGUMENT, f"{ARGUMENT} Pa is far from Ga in every network.", "EFFECT argues in 3 sentences, NULL in 4 sentences"),
-        ("C", "C", "both answer C"),
-        ("", "", "both say nothing"),
+        (ARGUMENT, ARGUMENT, "EFFECT argues in 3 sentences, NULL argues in 3 sentences"),
+        (ARGUMENT, f"{ARGUMENT} Pa is far from Ga in every network.", "EFFECT argues in 3 sentences, NULL argues in 4 sentences"),
+        ("C", "C", "EFFECT answers C, NULL answers C"),
+        ("", "", "EFFECT says nothing, NULL says nothing"),
         ("", "C", "EFFECT says nothing, NULL answers C"),
     ],
 )
-def test_what_both_advocates_did_stands_once(effect: str, null: str, sides: str) -> None:
+def test_what_both_advocates_did_is_said(effect: str, null: str, sides: str) -> None:
     found = debate(effect, null, "<prob>50</prob>", p=0.5)
     assert found is not None
     assert found.sides == sides
