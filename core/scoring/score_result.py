@@ -21,7 +21,7 @@ from core.store import runs
 from core.store.connection import Cursor
 from core.store.runs import Run
 from core.texts import rows_behind
-from core.transfer.constant_components import constant_sentences, find_constant_components
+from core.transfer.constant_components import constant_sentences
 
 UNIT: Final = (
     "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene "
@@ -121,7 +121,7 @@ def constant_parents(db: Cursor, fused: Run) -> list[str]:
     rows, here = load_scored_rows(db, fused.id), runs.statuses(db)
     parts = [load_scored_rows(db, parent) for parent in fused.parents if parent in here]
     de, up = ([_on_rows(part, column, rows) for part in parts] for column in ("p_de", "p_up"))
-    return constant_sentences(find_constant_components(de, up, rows.cells), [part.run.name for part in parts])
+    return constant_sentences([part.run.name for part in parts], de, up, rows.cells)
 
 
 def _on_rows(part: RunRows, column: str, rows: RunRows) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,32 +10,21 @@ from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.ranks import round_for_ranks
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantComponent:
-    """A component of a fusion with one value in some cells. component: its position in the fusion, 0 for the base. what: the
-    number that is constant. cells: number of constant cells; of_cells: number of cells with several rows; rows: number of rows
-    in the constant cells.
+def constant_sentences(names: Sequence[str], de: Iterable[Floats], up: Iterable[Floats], cells: Codes | None) -> list[str]:
+    """Return one sentence for each number of a component that is constant in some cells, where its weight changes no order.
+
+    names: of the components, the base first. de, up: their numbers, each of shape (n_rows,), NaN if missing. Without cells, all
+    rows form one cell.
     """
-
-    component: int
-    what: str
-    cells: int
-    of_cells: int
-    rows: int
-
-
-def find_constant_components(de: Iterable[Floats], up: Iterable[Floats], cells: Codes | None) -> list[ConstantComponent]:
-    """Return the components that are constant in at least one cell. Without cells, all rows form one cell.
-
-    de, up: the numbers of each component, the base first, each of shape (n_rows,), NaN if missing.
-    """
-    found = []
+    sentences = []
     for what, columns in (("P(DE)", de), ("P(up | DE)", up)):
-        for component, values in enumerate(columns):
-            counts = count_constant_cells(values, np.zeros(len(values), dtype=np.intp) if cells is None else cells)
-            if counts[0]:
-                found.append(ConstantComponent(component, what, *counts))
-    return found
+        for name, values in zip(names, columns, strict=True):
+            inside = np.zeros(len(values), dtype=np.intp) if cells is None else cells
+            constant, of_cells, rows = count_constant_cells(values, inside)
+            where = f"in all {rows:,} rows" if of_cells == 1 else f"inside {constant:,} of {of_cells:,} cells ({rows:,} rows)"
+            if constant:
+                sentences.append(f"{name} has one {what} {where}: there its weight changes no order.")
+    return sentences
 
 
 def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
@@ -53,16 +41,3 @@ def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
     several = rows > 1
     constant = several & (distinct == 1)
     return int(constant.sum()), int(several.sum()), int(rows[constant].sum())
-
-
-def constant_sentences(found: Sequence[ConstantComponent], names: Sequence[str]) -> list[str]:
-    """Return one sentence for each constant component and the cells where it changes no order. names: of the components, base
-    first.
-    """
-    return [f"{names[each.component]} has one {each.what} {_where(each)}: there its weight changes no order." for each in found]
-
-
-def _where(each: ConstantComponent) -> str:
-    if each.of_cells == 1:
-        return f"in all {each.rows:,} rows"
-    return f"inside {each.cells:,} of {each.of_cells:,} cells ({each.rows:,} rows)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.transfer.constant_components import constant_sentences, count_constant_cells, find_constant_components
+from core.transfer.constant_components import constant_sentences, count_constant_cells
 
 NAN = float("nan")
 CELLS = np.array([0, 0, 0, 1, 1, 2, 2, 3], dtype=np.intp)  # the last cell has one row, in which nothing has an order
@@ -20,9 +20,9 @@ def test_cells_are_counted_by_hand() -> None:
 
 def test_each_number_that_changes_no_order_is_said() -> None:
     varied, by_cell = np.arange(8.0), CELLS.astype(float)
-    found = find_constant_components([varied, by_cell], [varied, varied], CELLS)
-    [sentence] = constant_sentences(found, ["base", "kNN"])
+    names = ["base", "kNN"]
+    [sentence] = constant_sentences(names, [varied, by_cell], [varied, varied], CELLS)
     assert sentence == "kNN has one P(DE) inside 3 of 3 cells (7 rows): there its weight changes no order."
-    assert not find_constant_components([varied, by_cell], [varied, varied], None)
-    [everywhere] = constant_sentences(find_constant_components([varied], [np.full(8, 0.5)], None), ["base"])
+    assert not constant_sentences(names, [varied, by_cell], [varied, varied], None)
+    [everywhere] = constant_sentences(["base"], [varied], [np.full(8, 0.5)], None)
     assert everywhere == "base has one P(up | DE) in all 8 rows: there its weight changes no order."

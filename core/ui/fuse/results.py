@@ -13,7 +13,7 @@ from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
 from core.scoring.fusion_verdict import FusionVerdict
 from core.scoring.run_scores import score_run
 from core.store.runs import Run
-from core.transfer.constant_components import constant_sentences, find_constant_components
+from core.transfer.constant_components import constant_sentences
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring
 from core.ui.fuse import at_rest, fusion_controls
@@ -43,12 +43,12 @@ def show_verdict(choice: FusionChoice, baseline: Run, prepared: LiveFusion, foun
     if noise is not None:
         found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
     names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
-    constant = find_constant_components(prepared.percentiles.de, prepared.percentiles.up, prepared.cells)
+    constant = constant_sentences(names, prepared.percentiles.de, prepared.percentiles.up, prepared.cells)
     verdict = FusionVerdict(
         "the fusion",
         found.n,
         int(found.fused.uncovered.sum()),
-        constant=tuple(constant_sentences(constant, names)),
+        constant=tuple(constant),
         baseline=baseline.name,
         scored=describe_scoring(fusion_controls.protocols_of(choice)) if choice.labelled else "",
         comparison=found,
