@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.stats.arrays import Bools, Codes
+from core.stats.arrays import Bools
 from core.stats.official_score import ScoreIntervals, score_with_intervals
 from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
 from core.transfer.knn import Priors
@@ -33,11 +33,7 @@ class Evaluation:
 
 def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
     """Return the score of the priors and of the null; labels of shape (n_rows,)."""
-    return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
-
-
-def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
-    """Return the score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
+    priors, null, cells = predicted.priors, predicted.null, predicted.cells
     names, covered = np.asarray(labels, dtype=object), priors.covered
 
     def score(scores: Scores, chosen: Bools) -> ScoreIntervals:

@@ -13,12 +13,12 @@ from core.fields.record import options_of, values_of
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.transfer.evaluation import Evaluation, evaluate_priors
+from core.transfer.evaluation import Evaluation, evaluate
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
-from core.transfer.protocols import cells_of
+from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
@@ -160,7 +160,7 @@ def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
     neighbourhood, settings = neighbours.neighbourhood, neighbours.settings
     priors, null = neighbourhood.priors(settings.spaces, settings.similarity), neighbourhood.null(settings.similarity)
     labels = neighbours.index.labels[neighbours.rows]
-    return evaluate_priors(labels, neighbourhood.queries, priors, null, neighbours.cells)
+    return evaluate(labels, neighbourhood.queries, KnnPrediction(priors, null, neighbours.cells, groups=()))
 
 
 def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
