@@ -20,10 +20,10 @@ from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
 from core.stats.arrays import Floats, sum_by_group
-from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, difference_of, equivalence
+from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, equivalence
 from core.stats.delong import widen
 from core.stats.intervals import Interval
-from core.stats.multiplicity import adjusted_p_values, p_value
+from core.stats.multiplicity import adjust, p_value
 from core.stats.official_score import point_values
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
@@ -345,7 +345,7 @@ class SeveralComparisons:
     @classmethod
     def of(cls, comparisons: Sequence[RunComparison]) -> Self:
         """Return the comparisons with their corrected p."""
-        adjusted = adjusted_p_values([each.covered.mean.change.shown for each in comparisons])
+        adjusted = adjust([each.p for each in comparisons])
         pairs = zip(comparisons, adjusted, strict=True)
         return cls(tuple(ComparedRun(*each.names, p.holm, p.benjamini_hochberg, each) for each, p in pairs))
 
@@ -466,7 +466,7 @@ def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparis
 
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
     """Return the difference with the variances between cuts added to each run's interval and to that of the change."""
-    return difference_of(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
+    return Difference(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
 def _cut_differences(a: RunRows, b: RunRows, pair: tuple[RunRows, RunRows]) -> Floats | None:

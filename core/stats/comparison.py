@@ -18,7 +18,7 @@ from core.stats.delong import Dependence, Estimate, dependence_of, estimates_fro
 from core.stats.influence import Influence
 from core.stats.intervals import Interval, p_gt_0
 from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
-from core.stats.power import correlation, detectable_difference
+from core.stats.power import detectable_difference
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 from core.stats.within_axis import macro_influence
@@ -52,18 +52,21 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation, gene and both axes.
-
-    p_gt_0: probability that b is better, by the interval shown. correlation: of the two runs' estimates, by the standard
-    errors shown. detectable: the smallest true difference that two such runs would show with 80% power on as many rows.
-    """
+    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation, gene and both axes."""
 
     a: Estimate
     b: Estimate
     change: Estimate
-    p_gt_0: float
-    correlation: float
-    detectable: float
+
+    @property
+    def p_gt_0(self) -> float:
+        """The probability that b is better, by the interval shown."""
+        return p_gt_0(self.change.shown)
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference that two such runs would show with 80% power on as many rows."""
+        return detectable_difference(self.change.shown.se, df=self.change.shown.df)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,7 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
     influence = influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
-    de, direction, mean = (difference_of(*three) for three in paired_estimates(influence, perts, genes))
-    return Comparison(*row_counts(outcome, n), de, direction, mean)
+    return Comparison(*row_counts(outcome, n), *paired_estimates(influence, perts, genes))
 
 
 def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
@@ -98,32 +100,24 @@ def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
     first, second = shared_rows(a.scores, b.scores)
     both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
     influence, dependence = macro_influence(both, a)
-    de, direction, mean = (difference_of(*three) for three in _paired_estimates(influence, dependence))
-    return Comparison(*row_counts(a.outcome, len(a.pert)), de, direction, mean)
+    return Comparison(*row_counts(a.outcome, len(a.pert)), *_paired_estimates(influence, dependence))
 
 
-def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tuple[Estimate, Estimate, Estimate]]:
-    """For DE, DIR and their mean: the first run's value, the second's, and the change.
+def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[Difference]:
+    """Return the differences in DE, DIR and their mean.
 
     influence: of four AUROCs, DE and DIR of the first run and of the second, without strata.
     """
     return _paired_estimates(influence, dependence_of(influence, pert, gene))
 
 
-def _paired_estimates(influence: Influence, dependence: Dependence) -> list[tuple[Estimate, Estimate, Estimate]]:
+def _paired_estimates(influence: Influence, dependence: Dependence) -> list[Difference]:
     none = np.zeros(2)
     metrics = (DE, DIR, MEAN)
     values = [np.concatenate(sides) for metric in metrics for sides in ((metric, none), (none, metric))]
     scores = [one[0] for one in estimates_from(influence, dependence, values)]
     changes = estimates_from(influence, dependence, [np.concatenate((-metric, metric)) for metric in metrics], (-1.0, 1.0))
-    return [(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
-
-
-def difference_of(a: Estimate, b: Estimate, change: Estimate) -> Difference:
-    """Return the difference of two estimates whose paired change is known."""
-    shown: Interval = change.shown
-    together = correlation(a.shown.se, b.shown.se, shown.se)
-    return Difference(a, b, change, p_gt_0(shown), together, detectable_difference(shown.se, df=shown.df))
+    return [Difference(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
 
 
 def equivalence(change: Interval, margin: float) -> Equivalence:

@@ -24,11 +24,6 @@ class AdjustedP:
     benjamini_hochberg: float
 
 
-def adjusted_p_values(changes: Sequence[Interval]) -> tuple[AdjustedP, ...]:
-    """Return the p-values of several comparisons, in the order given; changes: the intervals shown of their differences."""
-    return adjust([p_value(change) for change in changes])
-
-
 def adjust(p: Sequence[float]) -> tuple[AdjustedP, ...]:
     """Return the p-values of a family, each adjusted for all of them, in the order given; NaN (not tested) counts for nothing."""
     return tuple(AdjustedP(*map(float, three)) for three in zip(p, holm(p), benjamini_hochberg(p), strict=True))

@@ -1,4 +1,4 @@
-"""Power: the smallest difference that can be detected, and how two estimates vary together."""
+"""Power: the smallest difference that can be detected."""
 
 from __future__ import annotations
 
@@ -21,10 +21,3 @@ def detectable_difference(se: float, power: float = POWER, level: float = LEVEL,
     validate.between("level", level, 0, 1)
     needed = stdtrit(df, 1 - level / 2)
     return float((needed + ndtri(power) if np.isinf(df) else nctdtrinc(df, 1 - power, needed)) * se)
-
-
-def correlation(se_a: float, se_b: float, se_change: float) -> float:
-    """Return the correlation of two estimates, from their standard errors and that of their difference; NaN if one is 0."""
-    if not se_a * se_b > 0:
-        return float("nan")
-    return float(np.clip((se_a**2 + se_b**2 - se_change**2) / (2 * se_a * se_b), -1, 1))

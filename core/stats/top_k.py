@@ -43,13 +43,8 @@ def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...],
 
     With cells, a row's rank is its percentile inside its cell. Intervals are those of the infinitesimal jackknife.
     """
-    de, direction = (precision_of(task, rows, ks) for task in rows.tasks())
+    de, direction = (tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks) for task in rows.tasks())
     return de, direction
-
-
-def precision_of(task: Task, rows: ScoredRows, ks: Sequence[int]) -> tuple[TopK, ...]:
-    """Return the precision of one task over these rows."""
-    return tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
 
 
 def _at(task: Task, rows: ScoredRows, k: int) -> TopK:

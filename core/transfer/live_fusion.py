@@ -51,8 +51,8 @@ class LiveFusion:
         fused = fuse(self.percentiles, weights)
         before, after = shared_rows(self.baseline, fused.scores())
         influence = influence_within_cells([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
-        pairs = paired_estimates(influence, self.rows.pert, self.rows.gene)
-        de, direction, mean = (MetricChange(*three) for three in pairs)
+        differences = paired_estimates(influence, self.rows.pert, self.rows.gene)
+        de, direction, mean = (MetricChange(each.a, each.b, each.change) for each in differences)
         return FusionComparison(*row_counts(self.outcome, len(self.rows)), de, direction, mean, fused)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import false_discovery_control, norm, t
 
 from core.errors import InputError
 from core.stats.intervals import Interval, normal_interval, widest_interval
-from core.stats.multiplicity import adjusted_p_values, benjamini_hochberg, holm, p_value
+from core.stats.multiplicity import adjust, benjamini_hochberg, holm, p_value
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -73,9 +73,9 @@ def test_p_without_clusters_is_normal_and_without_error_certain() -> None:
 
 def test_several_differences_are_adjusted_for_their_number() -> None:
     changes = [difference(0.05, 0.02), difference(0.03, 0.02), difference(0.1, float("nan")), difference(0.09, 0.02)]
-    found = adjusted_p_values(changes)
+    found = adjust([p_value(change) for change in changes])
     p = [one.p for one in found]
     assert [one.holm for one in found] == pytest.approx(holm(p).tolist(), nan_ok=True)
     assert [one.benjamini_hochberg for one in found] == pytest.approx(benjamini_hochberg(p).tolist(), nan_ok=True)
     assert found[3].holm == pytest.approx(3 * p[3])  # three are tested
-    assert adjusted_p_values([]) == ()
+    assert adjust([]) == ()

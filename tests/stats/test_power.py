@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from scipy.stats import nct, norm, t
 
 from core.errors import InputError
-from core.stats.power import correlation, detectable_difference
+from core.stats.power import detectable_difference
 
 
 def test_detectable_difference_by_hand() -> None:
@@ -22,13 +21,6 @@ def test_with_few_degrees_of_freedom_it_is_shown_four_times_in_five(df: float) -
 def test_a_test_shows_the_detectable_difference_four_times_in_five() -> None:
     true, z = detectable_difference(1.0), norm.ppf(0.975)
     assert norm.sf(z, loc=true) == pytest.approx(0.8)
-
-
-def test_correlation_undoes_the_standard_error_of_the_difference() -> None:
-    # sqrt(0.02² + 0.03² - 2 · 0.6 · 0.02 · 0.03) = sqrt(0.00058)
-    assert correlation(0.02, 0.03, 0.00058**0.5) == pytest.approx(0.6)
-    assert np.isnan(correlation(0.0, 0.03, 0.03))
-    assert np.isnan(correlation(float("nan"), 0.03, 0.03))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.comparison import Comparison, Difference, difference_of, paired_estimates
+from core.stats.comparison import Comparison, Difference, paired_estimates
 from core.stats.delong import Estimate, widen
 from core.stats.influence import mean_influence
 from core.stats.official_score import row_counts
@@ -169,7 +169,7 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
         first, second = shared_rows(directed_scores(a), directed_scores(b))
         influences.append(influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], a.cells))
     values = np.stack([influence.values[:, 0].reshape(2, 2) for influence in influences])
-    parts = [difference_of(*three) for three in paired_estimates(mean_influence(influences), perts, genes)]
+    parts = paired_estimates(mean_influence(influences), perts, genes)
     noise = [replicate_noise(values[:, arm], pair.replicates) for arm in (0, 1)]
     of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
     widened = [_widen(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
@@ -198,7 +198,7 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
 
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
     a, b = widen(part.a, of_a), widen(part.b, of_b)
-    return difference_of(a, b, widen(part.change, of_change, (-1.0, 1.0)))
+    return Difference(a, b, widen(part.change, of_change, (-1.0, 1.0)))
 
 
 def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
