@@ -44,8 +44,8 @@ def test_it_knows_what_may_be_asked(settings: Settings, monkeypatch: pytest.Monk
     there = load_settings(settings.workspace)
     assert there.is_shared
     assert there.server_access.key_for(LAB) == KEY
-    assert not there.server_access.refusal(GPU)
-    assert there.server_access.refusal("https://elsewhere/v1")
+    assert there.server_access.may_ask(GPU)
+    assert not there.server_access.may_ask("https://elsewhere/v1")
     there.server_access.refuse_cluster("head:6379")
 
 

@@ -23,14 +23,14 @@ from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
-from core.llm.health import Health, name_some
+from core.llm.health import MOST_NAMED, Health
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.net.addresses import normalise
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.texts import check_name
+from core.texts import check_name, list_some
 from core.types import READING_METHODS
 
 FindMethod = Callable[[str], Method]
@@ -278,5 +278,7 @@ def only_model(health: Health) -> str:
     if not health.models:
         raise Unreachable(health.problem)
     if len(health.models) > 1:
-        raise InputError(f"model: got none, and {len(health.models):,} are served; expected one of {name_some(health.models)}")
+        raise InputError(
+            f"model: got none, and {len(health.models):,} are served; expected one of {list_some(health.models, MOST_NAMED)}"
+        )
     return health.models[0]

@@ -56,6 +56,7 @@ class DebateAudit:
     de_fallbacks: int
     dir_fallbacks: int
     distinct_p_de: int
+    title = "Lengths of the briefs"
 
     @property
     def totals(self) -> dict[str, int]:
@@ -72,11 +73,6 @@ class DebateAudit:
     def with_total(self) -> dict[str, BriefCounts]:
         """The counts of each role, and their sums under "all"."""
         return {**self.roles, ALL: {"cites": None, **self.totals}}
-
-    @property
-    def title(self) -> str:
-        """What is drawn."""
-        return "Lengths of the briefs"
 
     @property
     def scope(self) -> str:

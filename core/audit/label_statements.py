@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import comb
 
+from core.texts import list_some
 from core.types import Label
 
 STATED_RIGHT, LEAST_CHANCE = 0.85, 0.005  # share of directions that is right (or opposite), and the chance of such a share
@@ -132,8 +133,4 @@ def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
     if found := _right(stated):
         way, n = found
         rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
-        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are correct: {_some(rows)}"
-
-
-def _some(rows: list[str]) -> str:
-    return ", ".join(rows[:SHOWN]) + (f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else "")
+        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are correct: {list_some(rows, SHOWN)}"

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from core.base.result import HIDDEN
+from core.texts import list_some
 
 SHOWN = 3  # symbols to name in a text; the rest is counted
 
@@ -63,7 +64,7 @@ class SharedSymbols:
     def examples(self) -> str:
         """Return the names of the first few shared genes, "Tnf, Il6 = IL6 and 30 more"; genes spelled alike come first."""
         names = [*self.exact, *(f"{a} = {b}" for a, b in (*self.other_case, *self.aliases))]
-        return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
+        return list_some(names, SHOWN)
 
 
 @dataclass(frozen=True, slots=True)

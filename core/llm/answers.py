@@ -103,11 +103,6 @@ def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str
     return f"{address}: {what} ({said}), expected an answer within {limit}"
 
 
-def read_json(text: str) -> Any:
-    """Return a JSON value; NaN and Infinity are allowed. Raise ValueError for anything else."""
-    return parse_json(text)
-
-
 def read_answer(text: str) -> Answer | AnswerFault:
     """Return the answer in the body of a response, or the body's fault."""
     return read_scrubbed(text, Scrubber(()))[1]
@@ -117,7 +112,7 @@ def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault
     """Return the body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
     text = text.removeprefix("\ufeff")
     try:
-        body = read_json(text)
+        body = parse_json(text)
     except ValueError as error:
         return text, AnswerFault("malformed", f"no JSON ({error})", retryable=True)
     if hide_in_tokens(body, scrub):

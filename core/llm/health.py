@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer, read_json, read_token_count
+from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer, read_token_count
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
@@ -13,9 +13,10 @@ from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
 from core.llm.serve import FLAGS, PORT
 from core.llm.streaming import CHAT, whole_answer
 from core.net.retry import Fault
+from core.texts import list_some, parse_json
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
-_MOST_MODELS, _LONGEST_NAME, _MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
+_MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
 CHECK_S = 60.0  # for each request of a check
 _TINY_PROMPT = "Answer with the single letter A."
 
@@ -67,16 +68,10 @@ def _problem_of_list(models: Sequence[str], model: str | None) -> str:
     if not models:
         return "lists no models, expected one at least; give its name with --model"
     if model is not None and model not in models:
-        return f"{model!r} is not served, expected one of {name_some(models)}"
+        return f"{model!r} is not served, expected one of {list_some(models, MOST_NAMED)}"
     if model is None and len(models) > 1:
-        return f"{len(models):,} models are served, expected the name of one with --model: {name_some(models)}"
+        return f"{len(models):,} models are served, expected the name of one with --model: {list_some(models, MOST_NAMED)}"
     return ""
-
-
-def name_some(models: Sequence[str]) -> str:
-    """Return the models, the first of a great many."""
-    rest = len(models) - _MOST_NAMED
-    return ", ".join(models[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
@@ -128,7 +123,7 @@ def _health_without_list(endpoint: Endpoint, fault: Fault) -> Health:
 def _context_lengths(text: str) -> dict[str, int | None]:
     """Return the listed models, each with its longest context in tokens, None if not stated; {} for any other text."""
     try:
-        body = read_json(text)
+        body = parse_json(text)
     except ValueError:
         return {}
     is_usual = not isinstance(body, Mapping) or "models" not in body  # Ollama's own list has names instead of ids

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.config import tiktoken_folder
-from core.llm.answers import read_json, read_token_count
+from core.llm.answers import read_token_count
 from core.llm.client import Client
 from core.net.retry import Fault
-from core.net.transport import read_aside
+from core.texts import parse_json
 
 # Where tiktoken takes its tables from, and the encodings that share the table of another.
 _TABLES = "https://openaipublic.blob.core.windows.net/encodings"
@@ -67,7 +67,7 @@ class TokenCounter:
             self._server_counts = response.retryable  # a server that does not offer it is not asked again
             return None
         try:
-            answer = read_json(response)
+            answer = parse_json(response)
         except ValueError:
             return None
         return read_token_count(answer.get("count")) if isinstance(answer, Mapping) else None
@@ -76,11 +76,6 @@ class TokenCounter:
 LONG_CHARACTERS = 1 << 16  # an answer of this length or less is kept as it came
 MOST_CHARACTERS = 1 << 20  # a longer answer is cut when it is saved, and is then no longer JSON
 NOTE = "left out here"
-
-
-async def keep_answer(raw: str) -> str:
-    """Return what `kept_answer` returns, computed in a thread for a long answer."""
-    return await read_aside(kept_answer, raw)
 
 
 def kept_answer(raw: str) -> str:
@@ -99,7 +94,7 @@ def kept_answer(raw: str) -> str:
 
 def _without_logprobs(raw: str) -> str:
     try:
-        body = read_json(raw)
+        body = parse_json(raw)
     except ValueError:
         return raw
     choices = body.get("choices") if isinstance(body, Mapping) else None

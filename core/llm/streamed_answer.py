@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.llm.answers import MAX_CHARACTERS, read_json, read_parts
+from core.llm.answers import MAX_CHARACTERS, read_parts
 from core.net.transport import FarTooLong, TooLong
+from core.texts import parse_json
 
 MAX_LINE_BYTES = 1 << 20
 MAX_RAW_BYTES = 100_000  # to save of a broken stream
@@ -188,7 +189,7 @@ class StreamedAnswer:
 
 def _read_chunk(data: str) -> dict[str, Any]:
     try:
-        chunk = read_json(data)
+        chunk = parse_json(data)
     except ValueError as error:
         raise ValueError(f"a stream with a chunk that is no JSON ({error})") from error
     if not isinstance(chunk, dict):

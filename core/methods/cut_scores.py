@@ -95,19 +95,9 @@ class KeptRuns:
     """Loads components as another loader does, every run and its rows once: all of the cuts ask for the same."""
 
     def __init__(self, loader: ComponentLoader) -> None:
-        self.dataset_id, self._find, self._load = loader.dataset_id, cache(loader.run), cache(loader.predictions)
-        self.index, self.priors, self.predict_knn, self.contents = (
-            loader.index,
-            loader.priors,
-            loader.predict_knn,
-            loader.contents,
-        )
-
-    def run(self, name: str) -> SourceRun:
-        return self._find(name)
-
-    def predictions(self, run: str) -> pd.DataFrame:
-        return self._load(run)
+        self.dataset_id, self.run, self.predictions = loader.dataset_id, cache(loader.run), cache(loader.predictions)
+        self.index, self.priors, self.predict_knn = loader.index, loader.priors, loader.predict_knn
+        self.contents = loader.contents
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,16 +40,12 @@ def check_address(name: str, url: str, example: str) -> None:
         raise InputError(f"{name}: address {url!r}, expected one such as {example}")
 
 
+@lru_cache(maxsize=256)
 def origin_of(url: str) -> str:
     """Return the server that an address belongs to, spelled in one way: its scheme, host and port.
 
     Raise InputError for what is not an address: a text that two clients may read in two ways is none.
     """
-    return _origin_of(url)
-
-
-@lru_cache(maxsize=256)
-def _origin_of(url: str) -> str:
     check_address("address", url, "https://api.example.org/v1")
     parts = urlsplit(url)
     return f"{parts.scheme}://{_host_of(parts.hostname or '')}:{parts.port or _PORTS[parts.scheme]}"

@@ -6,7 +6,7 @@ unlisted address has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,18 +49,14 @@ class ServerAccess:
 
     def refuse_unlisted(self, address: str) -> None:
         """Raise AddressRefused if a server may not be asked, InputError if the address is none."""
-        if self.only_listed and origin_of(address) not in self._origins():
+        if not self.may_ask(address):
             raise AddressRefused(
                 f"{address}: is not among the model servers of this shared server; whoever runs it can add it to {LIST}"
             )
 
-    def refusal(self, address: str) -> str:
-        """Return why a server may not be asked; "" if it may."""
-        try:
-            self.refuse_unlisted(address)
-        except AddressRefused as error:
-            return str(error)
-        return ""
+    def may_ask(self, address: str) -> bool:
+        """Return whether a server may be asked. Raise InputError if the address is none."""
+        return not self.only_listed or origin_of(address) in self._origins()
 
     def refuse_cluster(self, address: str) -> None:
         """Raise AddressRefused if a Ray cluster may not be joined: its processes get keys, and run what they like here."""
@@ -87,8 +83,7 @@ class ServerAccess:
             return self
         addresses = read_addresses(servers) if servers else ()
         own = {address: self.key_for(address) for address in addresses}
-        listed = addresses if not self.only_listed else tuple(each for each in addresses if not self.refusal(each))
-        return replace(self, key="", own_keys=own, listed=listed, secrets=())
+        return replace(self, key="", own_keys=own, listed=tuple(filter(self.may_ask, addresses)), secrets=())
 
     @cached_property
     def scrub(self) -> Scrubber:
@@ -96,14 +91,12 @@ class ServerAccess:
         return Scrubber((self.key, *self.own_keys.values(), *self.secrets))
 
     def _origins(self) -> set[str]:
-        return set(_origins_of(self.listed))
+        """Return the origins of the listed servers, those in files included; a file that cannot be read lists none."""
+        origins: set[str] = set()
+        for each in self.listed:
+            with suppress(InputError):
+                origins |= set(map(origin_of, read_addresses(each)))
+        return origins
 
 
 NO_KEYS = ServerAccess()  # any server may be asked, without a key
-
-
-def _origins_of(listed: Iterable[str]) -> Iterable[str]:
-    """Yield the origins of addresses and of those in files; a file that cannot be read lists none."""
-    for each in listed:
-        with suppress(InputError):
-            yield from map(origin_of, read_addresses(each))

@@ -56,10 +56,10 @@ def test_a_listed_file_is_read_at_each_question(tmp_path: Path) -> None:
     file = tmp_path / "servers.txt"
     access = ServerAccess(listed=(str(file),), key=KEY, only_listed=True)
     assert access.key_for(LAB) == ""
-    assert access.refusal(LAB)
+    assert not access.may_ask(LAB)
     file.write_text(f"{LAB}\n")
     assert access.key_for(LAB) == KEY
-    assert not access.refusal(LAB)
+    assert access.may_ask(LAB)
     file.write_text("no address at all\n")
     assert access.key_for(LAB) == ""
 
@@ -102,8 +102,8 @@ def test_another_process_gets_the_keys_of_its_servers_alone(tmp_path: Path) -> N
     assert there.scrub(f"said {KEY}") == "said [key]"
     assert KEY.encode() not in pickle.dumps(ACCESS.limit_to(""))
     narrow = SHARED.limit_to(f"{LAB},https://evil.org/v1")
-    assert narrow.refusal("https://evil.org/v1")
-    assert not narrow.refusal(LAB)
+    assert not narrow.may_ask("https://evil.org/v1")
+    assert narrow.may_ask(LAB)
     file = tmp_path / "servers.txt"
     assert ACCESS.limit_to(str(file)).key_for("https://gpu1.lab.org/v1") == OWN  # which may stand in it later
 

@@ -66,6 +66,7 @@ class RubricRates:
     kappa: Interval | None
     labelled_twice: int
     judge_name: str = hidden()
+    title = "Rates of an answer"
 
     @property
     def whole(self) -> RoleRates:
@@ -76,11 +77,6 @@ class RubricRates:
     def is_by_rule(self) -> bool:
         """Whether a rule answers, which has no error rate."""
         return self.judge == RULE
-
-    @property
-    def title(self) -> str:
-        """What is counted."""
-        return "Rates of an answer"
 
     @property
     def scope(self) -> str:

@@ -86,11 +86,7 @@ class RubricWorth:
     no: Group | None = None
     delta: Mapping[str, Interval] | None = None
     p_holm: Mapping[str, float] | None = None
-
-    @property
-    def title(self) -> str:
-        """The question."""
-        return "What an argument is worth"
+    title = "What an argument is worth"
 
     @property
     def scope(self) -> str:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.submission.parsed import File, Finding, Row
-from core.texts import printable
+from core.texts import list_some, printable
 from core.types import Track
 
 Severity = Literal["error", "warning"]
 Find = Callable[[File], Iterable[Finding]]
-SHOWN = 5  # names in a message
 
 
 class Problem(NamedTuple):
@@ -60,5 +59,4 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
 
 def list_names(names: Sequence[object]) -> str:
     """Return the first names, and the number of remaining ones."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return printable(", ".join(map(str, names[:SHOWN])) + more)
+    return printable(list_some([*map(str, names)]))
