@@ -45,7 +45,7 @@ def colours() -> str:
 def _variables(base: str) -> str:
     values = {**theme.SURFACES[base], "accent": theme.ACCENT[base], "muted": _MUTED[base], "warning": theme.WARNING}
     roles = {f"role-{role.lower()}": colour for role, colour in theme.ROLE_COLOURS.items()}
-    return "".join(f"--{name}:{value};" for name, value in {**values, **roles}.items())
+    return "".join(f"--{name}:{value};" for name, value in {**values, **theme.LABEL_COLOURS, **roles}.items())
 
 
 def as_data(chart: go.Figure) -> dict[str, Any]:

@@ -136,18 +136,12 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
 
 def _lines_of(who: str) -> list[str]:
     """Return a name as lines that fit, broken between words; the control's name is one line."""
-    if who == CONTROL:
-        return [drawing.escape(who)]
     lines = [""]
-    for word in _WORD.findall(who):
-        for piece in (word[i : i + _NAME_LENGTH] for i in range(0, len(word), _NAME_LENGTH)):
-            if lines[-1] and len(lines[-1] + piece.rstrip()) > _LINE_LENGTH:
-                lines.append("")
-            lines[-1] += piece
-    if len(lines[-1].rstrip()) > _NAME_LENGTH:
-        *before, last = _WORD.findall(lines[-1])
-        lines[-1:] = ["".join(before), last] if before else [last[:_NAME_LENGTH], last[_NAME_LENGTH:]]
-    return [drawing.escape(line.rstrip()) for line in lines]
+    for word in [who] if who == CONTROL else _WORD.findall(who):
+        if lines[-1] and len(lines[-1] + word.rstrip()) > _NAME_LENGTH:
+            lines.append("")
+        lines[-1] += word
+    return [drawing.escape(line.rstrip(), _LINE_LENGTH) for line in lines]
 
 
 def _label_panel(chart: go.Figure, column: int, title: str) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, theme
+from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Codes, Floats
 from core.stats.ranks import round_for_ranks
 
 BINS: Final = 30
-_LINE: Final = 0.13  # height of a line of names above the highest bin, as a share of the bin's height
 # Label in the table → label whose colour and sign the theme defines.
 KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Draw one step histogram for each label over shared bins. Each sums to 1 and is named at its most distinct bin.
+    """Draw one step histogram for each label over shared bins, of which each sums to 1.
 
     table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
@@ -31,9 +29,11 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     chart = go.Figure()
     for label, count in counts.items():
         _draw_steps(chart, label, edges, count)
-    _draw_names(chart, edges, counts, top)
+    keys = [f"{label_signs.sign_markup(KINDS[label])} {label}, {drawing.rows_text(n.sum())}" for label, n in counts.items()]
+    label_signs.draw_key(chart, keys)
+    chart.update_layout(margin_t=label_signs.ABOVE_PX)
     chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
-    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, top * (1.08 + _LINE * len(counts))])
+    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, 1.08 * top])
     return chart
 
 
@@ -63,36 +63,3 @@ def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> No
         hovertext=[hover[0], *hover, hover[-1]],
         hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
     )
-
-
-def _draw_names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
-    """Write each label's name above the plot, with a leader to the bin where it exceeds the other labels most.
-
-    Names extend away from the other leaders; without room for that, the leftmost name is at the top.
-    """
-    best = sorted((_most_distinct_bin(label, counts), label) for label in counts)
-    room = BINS // 3
-    levels = range(len(best)) if best and best[0][0] >= room else reversed(range(len(best)))
-    for k, (level, (place, label)) in enumerate(zip(levels, best, strict=True)):
-        rightwards = place < room or (k > 0 and place < BINS - room)
-        kind, rows = KINDS[label], drawing.rows_text(counts[label].sum())
-        x = (edges[place] + edges[place + 1]) / 2
-        chart.add_annotation(
-            x=x,
-            y=_percent(counts[label])[place],
-            ax=x,
-            ay=top * (1.08 + _LINE * level),
-            axref="x",
-            ayref="y",
-            text=f'<span style="color:{theme.LABEL_COLOURS[kind]}">{theme.LABEL_SIGNS[kind]}</span> {label}, {rows}',
-            xanchor="left" if rightwards else "right",
-            arrowcolor=theme.LABEL_COLOURS[kind],
-            arrowhead=0,
-            arrowwidth=1,
-        )
-
-
-def _most_distinct_bin(label: str, counts: Mapping[str, Codes]) -> int:
-    """Return the bin where the label's share exceeds the others' most, or its fullest bin if there are no other labels."""
-    others = [_percent(count) for other, count in counts.items() if other != label]
-    return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

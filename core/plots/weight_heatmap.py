@@ -47,7 +47,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     _draw_surface(chart, mean, plateau)
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _draw_best(chart, best, now, spans, float(mean.loc[best[1], best[0]]))
+    _draw_best(chart, best, now, spans, float(table["mean"].max()))
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
     label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from core.errors import NotFound
-from core.plots import theme
+from core.plots import offline_page, theme
 from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.deck import make_deck, show_words
@@ -75,8 +74,7 @@ def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
 def keep_figure(found: CaptionedFigure) -> dict[str, object]:
     """Return a figure as a stop keeps it."""
     assert found.chart is not None
-    chart = json.loads(found.chart.to_json(engine="json"))
-    chart["layout"].pop("template", None)
+    chart = offline_page.as_data(found.chart)
     return {"title": found.title, "sentence": found.sentence, "caption": found.caption, "chart": chart}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.plots import theme
+from core.plots.offline_page import colours
 from core.site.content import Row, SiteContent
 
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
@@ -19,7 +19,6 @@ WALK = "walk-{}.html"
 _TO_WALK = '<a class="walk" href="{file}">▶ {name}</a>'
 TEXTS = "data/texts-{:04d}.js"
 _STATIC = Path(__file__).parent / "static"
-_ROLES = {role.lower(): colour for role, colour in theme.ROLE_COLOURS.items()}
 
 
 class SiteFiles:
@@ -53,7 +52,7 @@ class SiteFiles:
         self._write("data/rows.js", _script("receiveRows", content.rows))
         for file in sorted(_STATIC.iterdir()):
             if file.name != PAGE:
-                palette = _palette().encode() if file.name == "style.css" else b""
+                palette = f"{colours()}\n".encode() if file.name == "style.css" else b""
                 self._write(file.name, palette + file.read_bytes())
         links = []
         if fusion is not None:
@@ -84,14 +83,3 @@ def _script(receiver: str, data: Any) -> bytes:
     for character in "<>\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return f"site.{function}({argument}JSON.parse({text}));\n".encode()
-
-
-def _palette() -> str:
-    """Return the colours of `core.plots.theme` as custom properties, for a light and a dark screen; paper is light."""
-    signs = {**theme.LABEL_COLOURS, **_ROLES, "warning": theme.WARNING}
-    fixed = "".join(f"--{name}:{colour};" for name, colour in sorted(signs.items()))
-    light, dark = (
-        "".join(f"--{name}:{colour};" for name, colour in {**theme.SURFACES[base], "accent": theme.ACCENT[base]}.items())
-        for base in ("light", "dark")
-    )
-    return f":root{{color-scheme:light dark;{fixed}{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
