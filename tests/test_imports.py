@@ -76,7 +76,7 @@ MAY_IMPORT = {
     | {"submission", "site", "explorer", "finetune", "target_ranking", "jobs", "net", "scoring", "report"},
     "importing": {"audit", "cells", "datasets", "embeddings", "engine", "scoring", "stats", "store"},
     "finetune": {"engine", "jobs", "methods", "llm", "evidence", "transfer"},
-    "site": {"store", "scoring", "audit", "evidence", "plots"},
+    "site": {"store", "scoring", "audit", "plots", "report"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"jobs", "methods", "llm", "evidence", "store", "audit", "net"},

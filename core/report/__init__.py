@@ -13,6 +13,7 @@ markup      HTML in which all text is escaped
 document    what both files have in common: styles, scripts, policy
 page        the report
 slides      the slides; deck: what all slides have in common
+row_texts   what is read of a row, in a report and on a site
 debates     the chosen rows in full
 tables      frames as HTML tables
 methods     the definitions that were used

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from core.audit.brief_checks import FINDINGS
-from core.evidence import describe
 from core.plots import theme
 from core.report.markup import Html, element, join
 from core.report.material import ChosenRow
+from core.report.row_texts import Row, evidence_card, row_texts
 from core.report.tables import table
-from core.scoring import row_numbers, row_trace
-from core.scoring.row_trace import NO_TRACE, Event, Stage, Step, has_argued, stages_of, why_no_dossier
+from core.scoring import row_trace
+from core.scoring.row_trace import NO_TRACE
 from core.texts import number_text
 from core.types import FLAG_NAMES
 
 _BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
-_FOUND = {finding: words for finding, words in FINDINGS.items() if finding != "argues"}  # which has a column of its own
 
 
 def pair_name(row: ChosenRow) -> str:
@@ -58,80 +56,63 @@ def _numbers(row: ChosenRow) -> dict[str, object]:
 
 def _tell(row: ChosenRow) -> Iterable[Html]:
     """Yield a run's evidence for a row, the texts about it, and the origin of its numbers."""
-    if row.numbers["error"]:
-        yield element("p", f"This row failed: {row.numbers['error']}")
+    texts = row_texts(row.run, row.numbers, row.events, list(map(evidence_card, row.dossier)))
+    if texts["error"]:
+        yield element("p", f"This row failed: {texts['error']}")
         return
-    yield element("pre", "\n".join(row_numbers.arithmetic(row.run, row.numbers, row.events)))
-    yield from _audit(row.events)
-    yield from _dossier(row)
-    if not row.events:
+    yield element("pre", "\n".join(texts["arithmetic"]))
+    yield from _advocates(texts["advocates"])
+    if texts["noDossier"]:
+        yield element("p", texts["noDossier"], class_="muted")
+    if n := len(texts["dossier"]):
+        summary = element("summary", f"Dossier: {n} answer{'s' * (n != 1)}")
+        yield element("details", summary, *map(_card, texts["dossier"]))
+    if not texts["stages"]:
         yield element("p", NO_TRACE, class_="muted")
-    for stage in stages_of(row.events):
+    for stage in texts["stages"]:
         yield from _stage(stage)
 
 
-def _audit(events: Sequence[Event]) -> Iterable[Html]:
+def _advocates(advocates: Sequence[Row]) -> Iterable[Html]:
     """Yield who argued and who answered with a letter, one line per brief."""
-    briefs = [event for event in events if event["kind"] == "brief"]
-    if not briefs:
+    if not advocates:
         return
-    lines = [
-        {
-            "role": event["role"],
-            "characters": len(event["content"]),
-            "argued": has_argued(event),
-            "found": "; ".join(words for finding, words in _FOUND.items() if finding in event["findings"]) or "–",
-        }
-        for event in briefs
-    ]
-    argued = sum(bool(line["argued"]) for line in lines)
-    yield element("p", f"{argued} of {len(lines)} advocates argued.")
-    yield element("details", element("summary", "Audit of each brief"), table(pd.DataFrame(lines)))
+    argued = sum(each["argued"] for each in advocates)
+    yield element("p", f"{argued} of {len(advocates)} advocates argued.")
+    lines = (element("li", element("strong", each["role"]), f" {each['words']}") for each in advocates)
+    yield element("ul", *lines)
 
 
-def _dossier(row: ChosenRow) -> Iterable[Html]:
-    """Yield the evidence that the agents were given, a card for each answer of a tool."""
-    if not row.dossier:
-        if why := why_no_dossier(row.events):
-            yield element("p", why, class_="muted")
-        return
-    cards = [_card(item) for item in row.dossier]
-    n = len(cards)
-    yield element("details", element("summary", f"Dossier: {n} answer{'s' * (n != 1)}"), *cards)
+def _card(card: Row) -> Html:
+    """Return the answer of a tool, which the agents were given."""
+    status = [element("p", card["status"])] if card["status"] else []
+    tables = [table(pd.DataFrame(each["rows"], columns=each["columns"])) for each in card["tables"]]
+    said = [element("p", card["lines"].strip(), class_="said")] if card["lines"] else []
+    source = element("p", card["source"], class_="muted")
+    return element("div", element("strong", card["title"]), *status, *tables, *said, source, class_="card")
 
 
-def _card(item: Event) -> Html:
-    lines, lists = describe.split_body(item["body"])
-    status = [] if item["status"] == "ok" else [element("p", f"{item['status']}: the agents got no answer from this tool")]
-    tables = [table(pd.DataFrame(entries).map(describe.value_text)) for entries in lists]
-    source = element("p", describe.source_line(item), class_="muted")
-    said = [element("p", "\n".join(lines).strip(), class_="said")] if lines else []
-    return element("div", element("strong", describe.card_title(item)), *status, *tables, *said, source, class_="card")
-
-
-def _stage(stage: Stage) -> Iterable[Html]:
+def _stage(stage: Row) -> Iterable[Html]:
     """Yield one stage of a trace; the briefs of a debate stand side by side."""
-    yield element("p", element("strong", stage.title))
-    if not stage.rounds:
-        yield from (_box(step.title, step, whole=True) for step in stage.steps)
+    yield element("p", element("strong", stage["title"]))
+    if not stage["rounds"]:
+        yield from (_box(step, step["title"], whole=True) for step in stage["steps"])
         return
-    spoken = (step for each in stage.rounds for side in each for step in side)
-    yield element("div", *(_speech(step) for step in (*spoken, *stage.steps)), class_="debate")
+    spoken = [step for sides in stage["rounds"] for side in sides for step in side]
+    boxes = [
+        _box(step, step["title"] if step["p"] is None else f"{step['title']}: {100 * step['p']:.0f}%", whole=i >= len(spoken))
+        for i, step in enumerate([*spoken, *stage["steps"]])
+    ]
+    yield element("div", *boxes, class_="debate")
 
 
-def _speech(step: Step) -> Html:
-    stated = "" if step.p is None else f": {100 * step.p:.0f}%"
-    return _box(f"{step.title}{stated}", step, whole=not step.is_speech)
-
-
-def _box(title: str, step: Step, *, whole: bool) -> Html:
-    remark = [" ", element("span", step.warning, class_="warning")] if step.warning else []
-    role = step.event["role"] if step.event["role"] in theme.ROLE_COLOURS else ""
+def _box(step: Row, title: str, *, whole: bool) -> Html:
+    remark = [" ", element("span", step["warning"], class_="warning")] if step["warning"] else []
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", *_mark_speech(step.event["content"]), class_="said"),
-        class_=" ".join(filter(None, ("speech", role, "whole" if whole else ""))),
+        element("p", *_mark_speech(step["text"]), class_="said"),
+        class_=" ".join(filter(None, ("speech", step["role"], "whole" if whole else ""))),
     )
 
 

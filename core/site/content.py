@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -10,20 +10,17 @@ from typing import Any
 from core.audit.brief_checks import SHORT
 from core.audit.debate_audit import audit_debate
 from core.errors import InputError
-from core.evidence import describe
 from core.plots import theme
-from core.scoring import row_numbers, row_trace
-from core.scoring.row_trace import Event, Stage, Step, has_argued, stages_of, why_no_dossier
+from core.report.row_texts import Row, evidence_card, row_texts
+from core.scoring import row_numbers
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import datasets, evidence, findings, predictions, traces
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
 from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
-from core.texts import NO_LABEL, replace_surrogates
+from core.texts import NO_LABEL
 from core.types import FLAG_NAMES, Flag
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
     cards = _read_cards(db, run.id)
     argued: list[tuple[int, int | None]] = []
     for row, events in traces.with_events(db, run.id, rows, [row["pair_id"] for row in rows]):
-        texts = _texts(run, row, events, cards.get(row["pair_id"], []))
+        texts = row_texts(run, row, events, cards.get(row["pair_id"], []))
         argued.append(_count_advocates(texts["advocates"]))
         take(texts)
     about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates for advocates, _ in argued)}
@@ -82,71 +79,14 @@ def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
     seen = evidence.of_run(db, run)
     for item in chain.from_iterable(seen.values()):
         if id(item) not in cards:
-            cards[id(item)] = _card(asdict(item))
+            cards[id(item)] = evidence_card(asdict(item))
     return {pair_id: [cards[id(item)] for item in items] for pair_id, items in seen.items()}
-
-
-def _card(item: Mapping[str, Any]) -> Row:
-    lines, lists = describe.split_body(item["body"])
-    return {
-        "title": describe.card_title(item),
-        "status": "" if item["status"] == "ok" else f"{item['status']}: the agents got no answer from this tool",
-        "lines": "\n".join(lines),
-        "tables": [_table(entries) for entries in lists],
-        "source": describe.source_line(item),
-    }
-
-
-def _table(entries: describe.Entries) -> Row:
-    names = list(dict.fromkeys(name for entry in entries for name in entry))
-    cells = [[describe.value_text(entry.get(name)) for name in names] for entry in entries]
-    return {"columns": [name.replace("_", " ") for name in names], "rows": cells}
-
-
-def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) -> Row:
-    """Return everything of one row that is read."""
-    return {
-        "error": row["error"] or "",
-        "arithmetic": [] if row["error"] else row_numbers.arithmetic(run, row, events),
-        "advocates": [_advocate(event) for event in events if event["kind"] == "brief"],
-        "dossier": list(cards),
-        "noDossier": "" if cards else why_no_dossier(events),
-        "stages": list(map(_stage, stages_of(events))),
-    }
-
-
-def _advocate(event: Event) -> Row:
-    """Return what an advocate did: argued or not, by the audit's wide definition."""
-    found = event["findings"]
-    if "bare" in found and "answers" in found:
-        words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
-    else:
-        warning = row_trace.warning_of(found, event["meta"])
-        words = ", ".join(filter(None, ["argued" if has_argued(event) else "", warning])) or "did not argue"
-    return {"role": event["role"], "argued": has_argued(event), "words": words}
 
 
 def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
     """Return how many roles wrote briefs for a row, and how many of them argued; None without briefs."""
     roles, argued = ({each["role"] for each in advocates if each["argued"] or not only} for only in (False, True))
     return len(roles), len(argued) if advocates else None
-
-
-def _stage(stage: Stage) -> Row:
-    """Return one stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
-    rounds = [[list(map(_step, side)) for side in each] for each in stage.rounds]
-    return {"title": stage.title, "rounds": rounds, "steps": list(map(_step, stage.steps))}
-
-
-def _step(step: Step) -> Row:
-    role = step.event["role"]
-    return {
-        "title": step.title,
-        "role": role if role in theme.ROLE_COLOURS else "",
-        "p": step.p,
-        "warning": step.warning,
-        "text": replace_surrogates(step.event["content"]),
-    }
 
 
 def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> dict[str, list[Any]]:

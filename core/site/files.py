@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from core.plots.offline_page import colours
-from core.site.content import Row, SiteContent
+from core.report.row_texts import Row
+from core.site.content import SiteContent
 
 CHUNK_ROWS = 100  # rows whose texts share a file, which is loaded when one of them is read
 PAGE = "index.html"
