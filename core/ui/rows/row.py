@@ -67,7 +67,7 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
         is_shown = False
         if run.method not in MADE_ELSEWHERE:  # for these, only their files' numbers are known
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
-        with st.expander("As the run recorded it", expanded=not is_shown):
+        with st.expander("As the run recorded it", expanded=not is_shown or run.method == "fusion"):  # has its arithmetic
             trace.show(run, details, marks, narrow=narrow)
         return
     trace.show(run, details, marks, narrow=narrow)
