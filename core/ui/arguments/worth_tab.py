@@ -18,8 +18,7 @@ FIRST_TRIED = ("argues", "cites", "genes", "own_side")  # of the built-in rubric
 
 def show(context: PageContext, run: Run) -> None:
     """Show the table and the forest plot of the rubrics that are tested together."""
-    labelled = loaders.labelled_counts().set_index("run")["labelled"]
-    if not labelled.get(run.id, 0):
+    if not loaders.count_labelled(run.id):
         show_empty(f"{as_text(run.name)} has no labelled row, so hits and misses are unknown.")
         run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return

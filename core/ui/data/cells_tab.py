@@ -20,15 +20,15 @@ from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
 from core.cells.summaries import describe, summarize_labels
 from core.cells.tables import ScreenFolder
-from core.config import import_folders
 from core.fields.record import make, options_of
 from core.plots import effect_counts, knockdown, label_counts, volcano
 from core.store.datasets import Dataset
+from core.ui.data.paths import ask_path
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
-from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
@@ -158,17 +158,11 @@ def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
 
 def show_form(context: PageContext) -> None:
     """Show the form: the file, what was found in it, the settings, and the button that starts."""
-    address = st.get_option("server.address")
-    folders = import_folders(context.workspace.settings, address)
-    if not folders:
-        st.caption("Off, since other machines can reach this app. Use the command `cells labels` instead.")
+    title = "File on this machine (.h5ad), or folder of a Zarr store"
+    path = ask_path(context.workspace.settings, title, "screen.h5ad", "cells_path")
+    if path is None:
         return
-    path = st.text_input(
-        "File on this machine (.h5ad), or folder of a Zarr store",
-        placeholder=str(folders[0] / "screen.h5ad"),
-        **bind("cells_path"),
-    )
-    st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
+    address = st.get_option("server.address")
     about = show_settings(LabelRequest, _OWNER, names_of_rest(LabelRequest, _FURTHER), columns=2)
     with explain_errors():
         settings, where = _show_settings()

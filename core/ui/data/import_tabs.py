@@ -13,12 +13,12 @@ import streamlit as st
 
 from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import ImportOptions
-from core.config import import_folders
 from core.fields.option import Option, split_names
 from core.methods.base import methods
 from core.store.runs import Run
 from core.texts import title_in_sentence
 from core.ui.data import exports, predicted_expression
+from core.ui.data.paths import ask_path
 from core.ui.shared import after_import, links, loaders, run_choice, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
@@ -77,17 +77,11 @@ def show_import(context: PageContext) -> None:
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
     st.markdown("**From this machine**")
-    address = st.get_option("server.address")
-    folders = import_folders(context.workspace.settings, address)
-    if not folders:
-        st.caption("Off, since other machines can reach this app. Upload the file instead.")
-        return
-    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), **bind("import_path"))
-    go = st.button("Import path", disabled=not path)
-    st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
-    if go:
+    path = ask_path(context.workspace.settings, "File or folder", "challenge", "import_path")
+    if path is not None and st.button("Import path", disabled=not path):
         with explain_errors():
             show_step = after_import.show_progress()
+            address = st.get_option("server.address")
             after_import.take(page_imports.import_path(context.workspace, path, options, address, show_step), show_step)
 
 

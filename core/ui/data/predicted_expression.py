@@ -12,8 +12,8 @@ from core.actions.cell_predictions import PredictionOptions
 from core.actions.imports import Imported
 from core.cells.conditions import READING
 from core.cells.predicted_table import FORMATS as TABLES
-from core.config import import_folders
 from core.fields.record import make, options_of
+from core.ui.data.paths import ask_path
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import choose_setting, key_of, names_of_rest, show_control, show_settings, title_of
@@ -90,14 +90,13 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
 
 
 def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
-    address = st.get_option("server.address")
-    folders = import_folders(context.workspace.settings, address)
-    if not folders:
-        st.caption("From this machine: off, since other machines can reach this app. Upload the file instead.")
+    path = ask_path(context.workspace.settings, "Predicted expression on this machine", "…", "predicted_path")
+    if path is None:
         return
-    path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
     real = show_control(_OPTIONS["real"], key_of(_OPTIONS["real"], _OWNER))
     if not st.button("Make a run from the file", disabled=not path):
         return
     with explain_errors(), st.spinner("Reading …"):
-        show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])
+        show_results(
+            [page_imports.import_predictions(context.workspace, path, real or None, options, st.get_option("server.address"))]
+        )

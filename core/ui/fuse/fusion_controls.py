@@ -140,7 +140,7 @@ def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Seq
         how |= show_settings(FusionSettings, "", rest)
     knn = None
     if KNN in others:
-        training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
+        training = loaders.count_labelled(base.id, "training") > 0
         knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
     how["reference_runs"] = _show_references(base, others, runs) if reference == "train" else {}
     return FusionChoice(dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False)
@@ -156,8 +156,7 @@ def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
 
 def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
-    known = loaders.labelled_counts().set_index("run")["training"]
-    labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
+    labelled = {run.id: run.name for run in runs if loaders.count_labelled(run.id, "training")}
     methods = {run.id: run.method for run in runs}
     needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]
     chosen = {}

@@ -49,9 +49,8 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
         return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
         _show_save(context, choice)
-    with three.popover(
-        "Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not _has_training_rows(choice.base)
-    ):
+    has_training_rows = loaders.count_labelled(choice.base.id, "training") > 0
+    with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not has_training_rows):
         _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
         stop_buttons.show(context.workspace, partial(_make_stop, choice, baseline, prepared), "fusion")
@@ -137,8 +136,7 @@ def _show_save(context: PageContext, choice: FusionChoice) -> None:
 
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     """Show the form that applies the weights and settings to runs on test rows."""
-    known = loaders.labelled_counts().set_index("run")["training"]
-    test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
+    test = {run.id: run for run in context.runs if not loaders.count_labelled(run.id, "training")}
     if not test:
         st.markdown("No run of this dataset has only test rows.")
         return
@@ -161,10 +159,6 @@ def _show_name(context: PageContext, choice: FusionChoice, base: Run, key: str) 
     """Show the control of the new run's name and return it; what it is made of, without one."""
     usual = f"{base.name} + {_join_names(context, choice)}"
     return show_control(replace(option_of(FusionRequest, "name"), missing=usual), key) or usual
-
-
-def _has_training_rows(run: Run) -> bool:
-    return bool(loaders.labelled_counts().set_index("run")["training"].get(run.id, 0))
 
 
 def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:

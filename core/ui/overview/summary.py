@@ -79,7 +79,7 @@ def _show_next(context: PageContext) -> None:
         return
     st.markdown("**Next**")
     with st.container(gap="xxsmall"):
-        if int(loaders.labelled_counts().set_index("run")["labelled"].get(run.id, 0)) and not run.has_rank_scores:
+        if loaders.count_labelled(run.id) and not run.has_rank_scores:
             links.to_rows(run, f"See what {as_text(run.name)} gets wrong", icon=":material/forum:", order=CONFIDENTLY_WRONG)
         else:
             links.to_rows(run, f"Read the rows of {as_text(run.name)}", icon=":material/forum:")

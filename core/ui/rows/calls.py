@@ -13,19 +13,21 @@ from core.llm.answers import Answer, read_answer
 from core.store.runs import Run
 from core.texts import number_text, parse_json
 from core.types import Call
-from core.ui.rows.trace_tree import Event, has_steps
 from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
 
 
-def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event]) -> None:
-    """Show every request to a language model for the row with its raw answer; facts from the trace if no call was stored."""
+def show(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
+    """Show every request to a language model for the row with its raw answer, where calls were stored."""
     if not calls:
-        _show_events(run, events)
         return
     table = call_table(calls)
     with st.expander(f"{len(calls)} call{'s' * (len(calls) != 1)} of the model{describe_total(table)}"):
-        _show_table(run, table)
+        bar = st.column_config.ProgressColumn(
+            format="%.1f", min_value=0.0, max_value=float(table["seconds"].max()) or 1.0, color="gray"
+        )
+        titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
+        tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
         for i, call in enumerate(calls):
             st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
             if call.error:
@@ -47,7 +49,8 @@ def thinking_of(call: Call) -> str:
 
 def call_table(calls: Sequence[Call]) -> pd.DataFrame:
     """Return one line per call, in order: step, seconds, sent and answered (tokens, None if the server did not say), remark."""
-    known = [_knows_tokens(call) for call in calls]
+    # Every request has some tokens, so 0 means that the server does not count them.
+    known = [call.prompt_tokens > 0 or call.completion_tokens > 0 for call in calls]
     table = pd.DataFrame(
         {
             "step": [f"{i}. {call.stage} · {call.role}" for i, call in enumerate(calls, 1)],
@@ -60,53 +63,16 @@ def call_table(calls: Sequence[Call]) -> pd.DataFrame:
     return table.astype({"sent": "Int64", "answered": "Int64"})
 
 
-def _knows_tokens(call: Call) -> bool:
-    """Return whether a call's tokens are known: every request has some, so 0 means that the server does not count them."""
-    return call.prompt_tokens > 0 or call.completion_tokens > 0
-
-
 def _remark(call: Call) -> str:
     attempts = f"{call.attempts} attempts" if call.attempts > 1 else ""
     parts = ("from the cache" if call.cached else "", attempts, "failed" if call.error else "")
     return ", ".join(part for part in parts if part)
 
 
-def event_table(events: Sequence[Event]) -> pd.DataFrame:
-    """Return one line per event of a trace with known seconds or tokens: step, seconds, tokens; None if unknown.
-
-    A text with 0 tokens has an unknown number: a model cannot have written it with none.
-    """
-    rows = [
-        {
-            "step": f"{i}. {event['stage']} · {event['role']}",
-            "seconds": None if event["latency_ms"] is None else event["latency_ms"] / 1000,
-            "tokens": event["tokens"] or None,
-        }
-        for i, event in enumerate(events, 1)
-    ]
-    known = [row for row in rows if row["seconds"] is not None or row["tokens"] is not None]
-    table = pd.DataFrame(known, columns=["step", "seconds", "tokens"])
-    return table.astype({"seconds": "Float64", "tokens": "Int64"})
-
-
-def _show_events(run: Run, events: Sequence[Event]) -> None:
-    if not events:
-        return
-    table = event_table(events)
-    if table.empty:
-        if not has_steps(events):  # whose tree shows it already
-            st.caption("This run has no seconds and tokens of single steps.")
-        return
-    with st.expander(f"{len(table)} of {len(events)} steps with seconds or tokens{describe_total(table)}"):
-        _show_table(run, table)
-
-
 def describe_total(table: pd.DataFrame) -> str:
     """Return the known seconds and tokens of all lines, for a title."""
-    tokens = table[[name for name in ("sent", "answered", "tokens") if name in table]]
-    said = []
-    if table["seconds"].notna().all():
-        said.append(f"{number_text(float(table['seconds'].sum()), '.1f')} s")
+    tokens = table[["sent", "answered"]]
+    said = [f"{number_text(float(table['seconds'].sum()), '.1f')} s"]
     if tokens.notna().all(axis=None):
         said.append(f"{int(tokens.to_numpy(dtype=int).sum()):,} tokens")
     elif tokens.isna().all(axis=None):
@@ -114,14 +80,6 @@ def describe_total(table: pd.DataFrame) -> str:
     else:
         said.append(f"{int(tokens.sum().sum()):,} tokens, some not known")
     return "".join(f" · {part}" for part in said)
-
-
-def _show_table(run: Run, table: pd.DataFrame) -> None:
-    """Show the lines with bars for their seconds, scaled to the longest."""
-    longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
-    bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
-    titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
-    tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
 
 
 def _pretty(text: str) -> str:

@@ -79,7 +79,7 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
         return
     is_beside = context.run is not None and run.id != context.run.id
     dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
-    calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+    calls.show(run, details.numbers["pair_id"], details.calls)
 
 
 def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def take(results: Sequence[Imported], on_step: Callable[[float, str], object]) -
     runs = _runs_of(imported)
     best = _choose_best(runs, on_step)
     if best is not None:
-        is_labelled = bool(_count_labelled(best))
+        is_labelled = bool(loaders.count_labelled(best.id))
         run_choice.open_next(best, "imported just now" + (", the best with labels" if is_labelled and len(runs) > 1 else ""))
     elif (dataset := _dataset_of(imported)) is not None:
         run_choice.open_dataset_next(dataset.id)
@@ -74,7 +74,7 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
 
 def _link_to_rows(run: Run) -> None:
     name, icon = as_text(run.name), ":material/arrow_forward:"
-    if _count_labelled(run) and not run.has_rank_scores:
+    if loaders.count_labelled(run.id) and not run.has_rank_scores:
         links.to_rows(run, f"Errors of {name}", icon=icon, order=CONFIDENTLY_WRONG)
     else:
         links.to_rows(run, f"Rows of {name}", icon=icon)
@@ -94,17 +94,13 @@ def _runs_of(imported: Sequence[Imported]) -> list[Run]:
 
 def _choose_best(runs: Sequence[Run], on_step: Callable[[float, str], object]) -> Run | None:
     """Return the run with the highest score, of probabilities before rank scores; the latest run if none has labels."""
-    labelled = [run for run in runs if _count_labelled(run)]
+    labelled = [run for run in runs if loaders.count_labelled(run.id)]
     for at, run in enumerate(labelled if len(labelled) > 1 else []):
         on_step(at / len(labelled), f"scoring {run.name}")
         loaders.standing(run.id)
     if len(labelled) < 2:
         return labelled[0] if labelled else max(reversed(runs), key=lambda run: run.method == "debate", default=None)
     return max(labelled, key=lambda run: (not run.has_rank_scores, loaders.standing(run.id).score.headline.value.estimate))
-
-
-def _count_labelled(run: Run) -> int:
-    return int(loaders.labelled_counts().set_index("run")["labelled"].get(run.id, 0))
 
 
 def _describe(results: Sequence[Imported]) -> str:

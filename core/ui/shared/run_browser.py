@@ -160,10 +160,9 @@ def show_no_run(context: PageContext) -> None:
 
 def offer_labelled_run(context: PageContext, page: str) -> None:
     """Show a link to the same page with the dataset's latest labelled run, if the chosen run has no labels."""
-    labelled = loaders.labelled_counts().set_index("run")["labelled"]
-    found = next((run for run in reversed(context.runs) if labelled.get(run.id, 0)), None)
-    if found is not None and context.run is not None and not labelled.get(context.run.id, 0):
-        text = f"Open {as_text(found.name)} here: {labelled[found.id]:,} of its rows have labels"
+    found = next((run for run in reversed(context.runs) if loaders.count_labelled(run.id)), None)
+    if found is not None and context.run is not None and not loaders.count_labelled(context.run.id):
+        text = f"Open {as_text(found.name)} here: {loaders.count_labelled(found.id):,} of its rows have labels"
         st.page_link(page, label=text, query_params={"dataset": found.dataset, "run": found.id}, width="content")
 
 

@@ -79,14 +79,9 @@ def describe_dataset(dataset: Dataset) -> str:
 
 def describe_run(run: Run) -> str:
     """Return how many rows of a run have a label, and its method: "no labels · debate"."""
-    labelled = _count_labelled(run)
+    labelled = loaders.count_labelled(run.id)
     has = "no labels" if not labelled else f"{labelled:,} labelled" if labelled < run.done else f"{labelled:,} rows, all labelled"
     return f"{has} · {method_text(run.method)}"
-
-
-def _count_labelled(run: Run) -> int:
-    counts = loaders.labelled_counts().set_index("run")["labelled"]
-    return int(counts.get(run.id, 0))
 
 
 def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) -> tuple[Run | None, str]:
@@ -99,7 +94,7 @@ def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) ->
 
 def _suits(run: Run, address: str) -> bool:
     if address in _NEED_LABELS:
-        return _count_labelled(run) > 0
+        return loaders.count_labelled(run.id) > 0
     return run.method == "debate" if address in _NEED_BRIEFS else True
 
 
@@ -107,12 +102,17 @@ def _merits(run: Run, address: str) -> tuple[bool, ...]:
     """Return the sort key of runs to open: whether the page can show it, has labelled probabilities, was not made to be compared
     with another run, has arguments to read."""
     is_arm = bool(run.parents and run.model)  # of an experiment: it asks some rows of another run again
-    return _suits(run, address), _count_labelled(run) > 0 and not run.has_rank_scores, not is_arm, run.method == "debate"
+    return (
+        _suits(run, address),
+        loaders.count_labelled(run.id) > 0 and not run.has_rank_scores,
+        not is_arm,
+        run.method == "debate",
+    )
 
 
 def _reason(run: Run) -> str:
     what = "debate" if run.method == "debate" else "run"
-    return f"the latest {what} with labels" if _count_labelled(run) else f"the latest {what}"
+    return f"the latest {what} with labels" if loaders.count_labelled(run.id) else f"the latest {what}"
 
 
 def _describe_missing(wanted: str) -> str:

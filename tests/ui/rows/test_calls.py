@@ -10,16 +10,12 @@ import pandas as pd
 import pytest
 
 from core.types import Call
-from core.ui.rows.calls import call_table, describe_total, event_table, thinking_of
+from core.ui.rows.calls import call_table, describe_total, thinking_of
 
 
 def call(tokens: tuple[int, int], **more: Any) -> Call:
     known = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "reasoning_tokens": 0}
     return Call("key", "de", "EFFECT", "{}", "{}", **{"cached": False, "attempts": 1, "latency_ms": 1500.0, **known, **more})
-
-
-def event(tokens: int | None, latency_ms: float | None) -> dict[str, Any]:
-    return {"stage": "react", "role": "AGENT", "tokens": tokens, "latency_ms": latency_ms}
 
 
 def test_each_call_has_its_seconds_and_the_tokens_that_the_server_counted() -> None:
@@ -31,14 +27,6 @@ def test_each_call_has_its_seconds_and_the_tokens_that_the_server_counted() -> N
     assert describe_total(table) == " · 3.0 s · 240 tokens, some not known"
     assert describe_total(call_table([call((100, 20))])) == " · 1.5 s · 120 tokens"
     assert describe_total(call_table([call((0, 0))])) == " · 1.5 s · tokens not known"
-
-
-def test_a_trace_without_calls_shows_what_its_steps_know() -> None:
-    table = event_table([event(None, 2000.0), event(0, None), event(30, None)])
-    assert table["step"].tolist() == ["1. react · AGENT", "3. react · AGENT"]  # no tokens beside a text are unknown
-    assert [None if pd.isna(n) else n for n in table["tokens"]] == [None, 30]
-    assert describe_total(table) == " · 30 tokens, some not known"
-    assert event_table([event(0, None), event(None, None)]).empty
 
 
 @pytest.mark.parametrize(

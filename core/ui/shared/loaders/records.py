@@ -7,6 +7,8 @@ Texts of all runs of a dataset that contain a phrase.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from core.actions import job_control, jobs
 from core.actions.job_kinds.base import Job, kinds
 from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs, text_search, walks
@@ -22,7 +24,7 @@ default_dataset = cache_by("datasets")(from_store(datasets.default))
 dataset_counts = cache_by("datasets")(from_store(datasets.counts))
 dataset_rows = cache_by("datasets", entries=4, shared=True)(from_store(pairs.frame))
 _recorded_runs = cache_by("runs", "datasets")(from_store(runs.list_all))
-labelled_counts = cache_by("runs", "datasets")(from_store(runs.label_counts))
+_label_counts = cache_by("runs", "datasets")(from_store(runs.label_counts))
 tokens_by_run = cache_by("runs")(from_store(calls.tokens_by_run))
 ledger_entries = cache_by("ledger")(from_store(hypotheses.list_all))
 all_imports = from_store(imports.list_imports)
@@ -50,6 +52,11 @@ def is_training_row(pair: Pair) -> bool:
 def all_runs() -> list[Run]:
     """Return the runs of every dataset, oldest first, each in the state that its folder shows; the store may lag behind."""
     return jobs.with_present_states(read_workspace(), _recorded_runs())
+
+
+def count_labelled(run: str, of: Literal["labelled", "training"] = "labelled") -> int:
+    """Return how many rows of a run (id) have a label, or how many of these are in the training split."""
+    return int(_label_counts().set_index("run")[of].get(run, 0))
 
 
 def predicting_runs() -> list[Run]:
