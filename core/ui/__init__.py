@@ -12,7 +12,7 @@ shared/gene_cards          what a gene is, beside its name
 shared/neighbour_controls  the settings of a kNN, and its neighbours
 shared/space_numbers       the numbers of gene spaces, which are computed in the background
 shared/filters             the order of a list of rows, and its filters
-shared/server_health       what model servers can do, as of the last seconds
+shared/server_choice       the choice of a model server, with what it can do
 shared/background          results that take long, computed by one thread of the server
 shared/cached_components   what fusions are made from, cached while their runs do not change
 overview/, rows/, search/, arguments/, scores/, compare/, fuse/, neighbours/, run/, ask/, share/, data/, targets/:

@@ -42,7 +42,6 @@ from core.fields.toml_table import parse_toml
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
 from core.transfer.knn_settings import KnnSettings
-from core.ui.ask import form as ask_form
 from core.ui.fuse import fusion_controls
 from core.ui.run import run_form
 from tests.target_ranking import cases
@@ -153,7 +152,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",), prepare=ask_people)],
     DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
-    Question: [Form("ask", {"answered_by": "server"}, "ask_", ask_form.NOT_HERE, ("endpoint",))],
+    Question: [Form("ask", {"answered_by": "server"}, "ask_", {}, ("endpoint", "model"))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
     ResponseSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "a published LPS response"}, "build_")],

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.actions import launch, model_servers
+from core.actions import launch
 from core.actions.workspace import Workspace
 from core.engine.request import Expectation, RowSelection, RunRequest, money_text
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.fields.record import options_of
-from core.llm.health import START_COMMAND, Health, describe_logprobs
+from core.llm.health import Health
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.texts import describe_duration
@@ -21,9 +21,9 @@ from core.ui.shared import links, loaders
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import key_of, show_calls, show_control, show_more, show_options, show_settings, title_of
+from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of
 from core.ui.shared.run_choice import method_text
-from core.ui.shared.server_health import read_health
+from core.ui.shared.server_choice import choose_server
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -90,62 +90,11 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if workspace.settings.read_only:
         st.caption("This workspace is read-only, so no model server is asked.")
         return wanted, Health(False)
-    asked = show_settings(RunRequest, "", ["endpoint"], defaults={"endpoint": workspace.settings.endpoint})
-    address = asked["endpoint"] or workspace.settings.endpoint
-    try:
-        calls = show_calls("")
-    except InputError as error:
-        st.markdown(f":orange[{as_text(error)}]")
-        return wanted, Health(False)
-    found = read_health(workspace, address, calls)
-    health = model_servers.combine(found)
-    if len(found) > 1:
-        _show_each(found)
-    if not health.models:
-        st.warning("No model answers there.", icon=":material/cloud_off:")
-        st.caption(as_text(health.problem))
-        st.markdown("Start one, for example on a machine with a GPU:")
-        st.code(START_COMMAND, language=None, wrap_lines=True)
-    model = st.selectbox(
-        title_of(_RUN["model"]),
-        health.models,
-        help=_RUN["model"].help,
-        disabled=not health.models,
-        placeholder="no server answers",
-        **bind("model"),
-    )
-    if len(health.models) > 1 and model:
-        found = read_health(workspace, address, calls, model)
-        health = replace(model_servers.combine(found), models=health.models)
-    if health.models:
-        _show_what_it_can(health, model or health.models[0], len(found))
+    server = choose_server(workspace, RunRequest, "")
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
     chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers")
-    return replace(wanted, endpoint=address, model=model, calls=calls, **chosen, **choose_backend(RunRequest, "")), health
-
-
-def _show_what_it_can(health: Health, model: str, n_servers: int) -> None:
-    """Show a server's abilities with a model, and what prevents a run."""
-    facts = f"log-probabilities {describe_logprobs(health)} · longest context {health.max_model_len or 'unknown'}"
-    if not health.problem or n_servers > 1:
-        st.success(f"{as_text(model)} answers · {facts}", icon=":material/check_circle:")
-    else:
-        st.warning(as_text(health.problem), icon=":material/error:")
-
-
-def _show_each(found: Mapping[str, Health]) -> None:
-    """Show, for each of several model servers, whether the run can use it, and why not."""
-    fit = sum(not health.problem for health in found.values())
-    st.markdown(f"**{fit} of {len(found)} servers** can be used.")
-    for address, health in found.items():
-        if not health.problem:
-            st.markdown(f":material/check: {as_text(address)}", width="content")
-        else:
-            why = health.problem.removeprefix(f"{address}: ").partition(", expected a list of models")[0]
-            icon = ":material/block:" if health.models else ":material/cloud_off:"
-            st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
-    if any(health.models and health.problem for health in found.values()):
-        st.markdown("Remove the servers that differ from the first: no run starts with them.")
+    chosen |= choose_backend(RunRequest, "")
+    return replace(wanted, endpoint=server.address, model=server.model, calls=server.calls, **chosen), server.health
 
 
 def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
