@@ -202,4 +202,4 @@ def show_jobs(context: PageContext) -> None:
         elif (dataset := job.view.get("dataset")) is not None and job.name != chosen:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{as_text(job.name)}: made.")
-                links.to_dataset(dataset, "Open the dataset")
+                links.to_dataset(dataset)

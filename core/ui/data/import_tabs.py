@@ -136,7 +136,7 @@ def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
         left = {run.id for run in loaders.all_runs()}
         gone = [run.name for run in before if run.id not in left]
         runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
-        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="History"))
+        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
         st.rerun()
 
 
@@ -175,7 +175,7 @@ def show_run(context: PageContext) -> None:
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
-            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="History"))
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", links.to_changes)
             st.query_params.pop("run", None)
             run_choice.forget()
             st.rerun()

@@ -93,5 +93,5 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
     if go.button("Delete the note", disabled=chosen is None) and chosen:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)
-            confirm("Deleted the note; the audit log still has it.", lambda: links.to_data("Changes", tab="History"))
+            confirm("Deleted the note; the audit log still has it.", links.to_changes)
             st.rerun()

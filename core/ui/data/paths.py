@@ -15,6 +15,6 @@ def ask_path(settings: Settings, title: str, example: str, key: str) -> str | No
     if not folders:
         st.caption("From this machine: off, since other machines can reach this app. Upload the file, or use a command.")
         return None
-    path = st.text_input(title, placeholder=str(folders[0] / example), **bind(key))
+    path: str = st.text_input(title, placeholder=str(folders[0] / example), **bind(key))
     st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     return path

@@ -171,7 +171,7 @@ def _show_build(context: PageContext) -> None:
 def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
     """Show a link to the neighbours in a space, or to the recorded change if Neighbours does not offer the space."""
     if dataset is None or space.built_from == dataset.name:
-        links.to_data("Changes", tab="History")
+        links.to_changes()
         return
     parameters = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
     links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **parameters)
@@ -186,7 +186,7 @@ def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
     if st.button("Delete space", disabled=name is None):
         with explain_errors():
             actions.delete(context.workspace, str(name))
-            confirm(f"Deleted {name}.", lambda: links.to_data("Changes", tab="History"))
+            confirm(f"Deleted {name}.", links.to_changes)
             st.rerun()
 
 

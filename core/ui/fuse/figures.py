@@ -5,7 +5,7 @@ The rows that a fusion moves most, as a table.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from core.ui.fuse import fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind
-from core.ui.shared.widgets import as_text, label_text, show_figure
+from core.ui.shared.widgets import as_text, label_text, show_captioned, show_figure
 
 LISTED = 20  # rows that move most
 MOVED = ("P(DE)", "P(up | DE)")
@@ -36,16 +36,12 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
         return
     with folded:
         if choice.labelled:
-            _show_weight_grid(choice, prepared)
+            plane = draw_plane(choice, prepared)
+            if plane is not None:
+                show_captioned(plane, "weight-plane")
         else:
             _show_rank_scatter(choice, found)
         show_movers(choice, found)
-
-
-def _show_weight_grid(choice: FusionChoice, prepared: LiveFusion) -> None:
-    found = draw_plane(choice, prepared)
-    if found is not None and found.chart is not None:
-        show_figure(found.chart, found.table, "weight-plane", found.title, found.caption)
 
 
 def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | None:
@@ -79,19 +75,8 @@ def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show the rows that the fusion moves most against its base, with links to their debates."""
+    """Show the rows whose ranks the fusion moves most against its base, up or down, with links to their debates."""
     which = st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], **bind("moved"), required=True)
-    table = _find_movers(choice, found, which)
-    with st.container(key="movers"):
-        if table.empty:
-            st.markdown("No row moves at these weights.")
-            return
-        st.caption(f"{as_text(choice.base.name)} · the {len(table)} of {found.n:,} rows that move most")
-        _show_table(choice, table)
-
-
-def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> pd.DataFrame:
-    """Return the rows whose ranks move most, up or down."""
     rows = loaders.run_rows(choice.base.id)
     base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
@@ -99,10 +84,11 @@ def _find_movers(choice: FusionChoice, found: FusionComparison, which: str) -> p
         rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
     )
     moved = (table["rank_b"] - table["rank_a"]).abs()
-    return table.loc[moved[moved > 0].nlargest(LISTED).index]
-
-
-def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
+    table = table.loc[moved[moved > 0].nlargest(LISTED).index]
+    if table.empty:
+        st.markdown("No row moves at these weights.")
+        return
+    st.caption(f"{as_text(choice.base.name)} · the {len(table)} of {found.n:,} rows that move most")
     address = {"dataset": choice.base.dataset, "run": choice.base.id}
     link = st.column_config.LinkColumn
     shown = pd.DataFrame(
@@ -116,7 +102,7 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
     )
     tables.show_table(
         # The numbers stay numbers, so that the table can be sorted; a column's format has neither minus sign nor separators.
-        shown.style.format({"places": _places_text}),
+        shown.style.format({"places": partial(number_text, form="+,.0f")}),
         "rows that move",
         {
             "places": st.column_config.NumberColumn(
@@ -127,8 +113,3 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
             "neighbours": link(display_text="open"),
         },
     )
-
-
-def _places_text(moved: Any) -> str:
-    """Return how far a row moves, "−1,187". Half ranks of tied rows are in the download."""
-    return number_text(moved, "+,.0f")

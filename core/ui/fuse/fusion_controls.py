@@ -18,21 +18,18 @@ from core.explorer.prepare import prepare_fusion as prepare
 from core.fields.record import make, options_of
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_settings import FusionSettings
-from core.scoring.knn_result import knn_sentence
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
-from core.transfer.permutation_null import KnnNumbers
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.shared import loaders, neighbour_controls, space_builder, space_numbers
+from core.ui.shared import loaders, neighbour_controls, space_builder
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
 from core.ui.shared.option_controls import choose_title, default_values, names_of_rest, show_settings
 from core.ui.shared.shell import PageContext
-from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
@@ -129,11 +126,10 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
 
 def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
     """Show all settings but the weights; return the choice without weights."""
-    methods = {run.id: run.method for run in runs}
     first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
     reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
     how: dict[str, Any] = {"reference": reference}
-    if any(key == KNN or methods[key] == "knn" for key in others):
+    if knn_ids() & {*others}:
         how["by_support"] = choose_title(second.segmented_control, _FUSION["by_support"], required=True)
     with third:
         rest = names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support"))
@@ -144,6 +140,11 @@ def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Seq
         knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
     how["reference_runs"] = _show_references(base, others, runs) if reference == "train" else {}
     return FusionChoice(dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False)
+
+
+def knn_ids() -> set[str]:
+    """Return the ids of the components that are a kNN: runs, and the live one."""
+    return {KNN, *(run.id for run in loaders.all_runs() if run.method == "knn")}
 
 
 def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
@@ -157,8 +158,7 @@ def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
 def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     labelled = {run.id: run.name for run in runs if loaders.count_labelled(run.id, "training")}
-    methods = {run.id: run.method for run in runs}
-    needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]
+    needing = [base.id, *(key for key in others if key not in knn_ids())]
     chosen = {}
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
         found = choose_one(
@@ -175,16 +175,11 @@ def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> d
     return chosen
 
 
-def key_of(choice: FusionChoice) -> tuple[Any, ...]:
-    """Return everything that a fusion depends on except its weights, as a cache key."""
-    runs = [choice.base.id, *choice.others, *choice.how.references.values()]
-    versions = loaders.versions_of(run for run in runs if run != KNN)
-    return choice.base.id, choice.others, choice.knn, repr(choice.how), versions  # its mapping has no hash
-
-
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
-    """Return the cache key of a fusion together with the run that it is compared with."""
-    return key_of(choice), baseline.id, loaders.versions_of([baseline.id])
+    """Return everything that a fusion and its comparison depend on except the weights, as a cache key."""
+    runs = [choice.base.id, *choice.others, *choice.how.references.values(), baseline.id]
+    versions = loaders.versions_of(run for run in runs if run != KNN)
+    return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions  # its mapping has no hash
 
 
 def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
@@ -210,22 +205,6 @@ def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
     rows = loaders.scored_rows(baseline.id)
     ids = loaders.run_rows(choice.base.id)["pair_id"]
     return rows if baseline.id == choice.base.id else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
-
-
-def live_knn_sentence(choice: FusionChoice) -> str:
-    """Return a sentence with the score of the live kNN alone; "" without one, and under folds (see `live_knn_task`)."""
-    if choice.knn is None or choice.knn.protocol.kind == "folds":
-        return ""
-    ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
-    evaluation = neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids))
-    return knn_sentence(KnnNumbers(choice.knn.protocol, evaluation))
-
-
-def live_knn_task(choice: FusionChoice) -> SpaceTask | None:
-    """Return the task that scores the live kNN alone under folds, which takes a while; None without one."""
-    if choice.knn is None or choice.knn.protocol.kind != "folds":
-        return None
-    return space_numbers.task_on_rows(choice.dataset.id, choice.dataset.name, choice.knn, choice.base.id)
 
 
 def title_of(key: str) -> str:

@@ -11,14 +11,16 @@ from core.errors import NothingCovered
 from core.scoring.compare_runs import add_cut_noise
 from core.scoring.fusion_caveats import CHOSEN, RANK_SCORES, RANKED
 from core.scoring.fusion_verdict import FusionVerdict
+from core.scoring.knn_result import knn_sentence
 from core.scoring.run_scores import score_run
 from core.store.runs import Run
 from core.transfer.constant_components import constant_sentences
 from core.transfer.live_fusion import FusionComparison, LiveFusion
+from core.transfer.permutation_null import KnnNumbers
 from core.transfer.run_cells import describe_scoring
 from core.ui.fuse import at_rest, fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
-from core.ui.shared import loaders, space_numbers
+from core.ui.shared import loaders, neighbour_controls, space_numbers
 from core.ui.shared.results import show_result
 from core.ui.shared.widgets import as_text
 
@@ -55,7 +57,9 @@ def show_verdict(choice: FusionChoice, baseline: Run, prepared: LiveFusion, foun
         remarks=tuple(_remarks(choice, prepared, found)),
     )
     show_result(verdict, choice.base.name, "fusion")
-    if choice.labelled and (task := fusion_controls.live_knn_task(choice)) is not None:
+    knn, dataset = choice.knn, choice.dataset
+    if choice.labelled and knn is not None and knn.protocol.kind == "folds":
+        task = space_numbers.task_on_rows(dataset.id, dataset.name, knn, choice.base.id)
         space_numbers.show_sentence(task, "Neighbours alone")
 
 
@@ -75,7 +79,11 @@ def _remarks_on_scoring(choice: FusionChoice, prepared: LiveFusion, found: Fusio
         yield "Leave-one-out is biased if all genes are about equally similar: base claims on folds."
     if prepared.cells is not None:
         yield "The intervals include the variation over ten cuts of the folds; while you drag, that of the last weights is used."
-    if sentence := fusion_controls.live_knn_sentence(choice):
+    if choice.knn is not None and choice.knn.protocol.kind != "folds":  # under folds, it takes a while and stands below
+        ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
+        live = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
+        numbers = KnnNumbers(choice.knn.protocol, neighbour_controls.evaluate_neighbours(live))
+        sentence = knn_sentence(numbers)
         yield f"{sentence[0].upper()}{sentence[1:]}."
     if choice.dataset.headline != "mean":
         rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())

@@ -48,7 +48,7 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
     if context.workspace.settings.read_only:
         return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
-        _show_save(context, choice)
+        _show_save(context.workspace, choice)
     has_training_rows = loaders.count_labelled(choice.base.id, "training") > 0
     with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not has_training_rows):
         _show_test_twin(context, choice)
@@ -95,17 +95,13 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     name = st.text_input("Save these settings as", key="preset_name")
     if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
         runs.save_preset(workspace, PAGE, name, _widget_values(choice))
-        confirm(f"Saved the preset {name.strip()}.", _link_to_changes)
+        confirm(f"Saved the preset {name.strip()}.", links.to_changes)
         st.rerun()
     gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
     if gone is not None and st.button("Delete preset", key="delete-preset"):
         runs.delete_preset(workspace, PAGE, gone)
-        confirm(f"Deleted the preset {gone}.", _link_to_changes)
+        confirm(f"Deleted the preset {gone}.", links.to_changes)
         st.rerun()
-
-
-def _link_to_changes() -> None:
-    links.to_data("Changes", tab="History")
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
@@ -126,50 +122,41 @@ def _apply_preset(settings: dict[str, Any]) -> None:
         st.session_state[key] = value
 
 
-def _show_save(context: PageContext, choice: FusionChoice) -> None:
-    name = _show_name(context, choice, choice.base, "mix_name")
+def _show_save(workspace: Workspace, choice: FusionChoice) -> None:
+    name = _show_name(choice, choice.base, "mix_name")
     if choice.knn is not None:
         st.caption("The neighbours are saved as a separate run, the fusion's parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
-        _save_fusion(context.workspace, choice, name, choice.base, {})
+        _save_fusion(workspace, choice, name, choice.base, {})
 
 
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
-    """Show the form that applies the weights and settings to runs on test rows."""
+    """Show the form that applies the weights and settings to runs on test rows, each in place of a component's run."""
     test = {run.id: run for run in context.runs if not loaders.count_labelled(run.id, "training")}
     if not test:
         st.markdown("No run of this dataset has only test rows.")
         return
-    base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
-    methods = {run.id: run.method for run in context.runs}
-    names = {run.id: run.name for run in context.runs}
-    others = {
-        key: _show_test_run(f"In place of {names[key]}", test, f"twin_{key}")
-        for key in choice.others
-        if key != KNN and methods[key] != "knn"
-    }
-    if any(found is None for found in others.values()) or base is None:
+    names = {key: run.name for key, run in test.items()}
+    twins = {}
+    replaced = [choice.base.id, *(key for key in choice.others if key not in fusion_controls.knn_ids())]
+    for key in replaced:
+        parameter, label = "twin" if key == choice.base.id else f"twin_{key}", f"In place of {title_of(key)}"
+        twin = choose_one(st.selectbox, parameter, label, names, index=None, placeholder="a test run")
+        if twin is not None:
+            twins[key] = twin
+    if len(twins) < len(replaced):
         return
-    name = _show_name(context, choice, base, "twin_name")
+    base = test[twins.pop(choice.base.id)]
+    name = _show_name(choice, base, "twin_name")
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
-        _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
+        _save_fusion(context.workspace, choice, name, base, twins)
 
 
-def _show_name(context: PageContext, choice: FusionChoice, base: Run, key: str) -> str:
-    """Show the control of the new run's name and return it; what it is made of, without one."""
-    usual = f"{base.name} + {_join_names(context, choice)}"
+def _show_name(choice: FusionChoice, base: Run, key: str) -> str:
+    """Show the control of the new run's name and return it; by default the names of its components."""
+    knn = f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""
+    usual = " + ".join([base.name, *(knn if other == KNN else title_of(other) for other in choice.others)])
     return show_control(replace(option_of(FusionRequest, "name"), missing=usual), key) or usual
-
-
-def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
-    names = {run.id: run.name for run in options.values()}
-    chosen = choose_one(st.selectbox, key, label, names, index=None, placeholder="a test run")
-    return options[chosen] if chosen is not None else None
-
-
-def _join_names(context: PageContext, choice: FusionChoice) -> str:
-    names = {run.id: run.name for run in context.runs} | {KNN: f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""}
-    return " + ".join(names[key] for key in choice.others)
 
 
 def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
@@ -228,12 +215,8 @@ def show_take_along(workspace: Workspace, choice: FusionChoice, baseline: Run, p
         "HTML file", build, f"{file_name_of('fusion')}.html", key="take-along", on_click="ignore", icon=":material/download:"
     )
     if choice.labelled:
-        with_labels = (
-            "Scores, intervals and the weight map update as you drag."
-            if labels
-            else ("Labels are not in the file; ranks update as you drag.")
-        )
-        st.caption(f"{with_labels} It opens in a browser offline and contacts no server.")
+        moved = "scores, intervals and the weight map" if labels else "ranks (it has no labels)"
+        st.caption(f"It opens in a browser offline and contacts no server: {moved} update as you drag.")
 
 
 def _make(workspace: Workspace, fusion: Fusion, now: Mix, saved: list[Mix], *, labels: bool) -> bytes:

@@ -68,7 +68,7 @@ def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
             lambda: links.to_page(links.OVERVIEW, "Its score", dataset=best.dataset, run=best.id),
         ]
     if (dataset := _dataset_of(imported)) is not None:
-        return [lambda: links.to_dataset(dataset.id, "Open the dataset")]
+        return [lambda: links.to_dataset(dataset.id)]
     return [lambda: links.to_data("Open spaces and packs", tab="Spaces and leaks")] if imported else []
 
 

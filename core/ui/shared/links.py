@@ -140,9 +140,14 @@ def to_symbol(role: str, symbol: str, label: str) -> None:
     st.page_link(page, label=label, query_params={**dataset_and_run(), "name": symbol})
 
 
-def to_dataset(dataset: str, label: str) -> None:
+def to_dataset(dataset: str) -> None:
     """Show a link to a dataset (id) in Overview."""
-    st.page_link(OVERVIEW, label=label, query_params={"dataset": dataset}, width="content")
+    st.page_link(OVERVIEW, label="Open the dataset", query_params={"dataset": dataset}, width="content")
+
+
+def to_changes() -> None:
+    """Show a link to the list of all changes."""
+    to_data("Changes", tab="History")
 
 
 def to_data(label: str, **parameters: str) -> None:
