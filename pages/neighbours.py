@@ -22,22 +22,24 @@ settings = neighbour_controls.choose_settings(dataset, spaces, training=loaders.
 if settings is None:
     st.stop()
 
+unit = panels.choose_unit(settings)
 score_box.show_marks(dataset.marks)
 panels.show_number(dataset, settings)
 with st.spinner("Finding the similar genes …"):
     live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
     provenance = panels.explain_priors(live)
-rows = panels.list_neighbours(live, provenance)
-picked = panels.find_picked_rows(live, rows, pair_id)
+rows = neighbour_controls.neighbour_table(live, provenance, grouped=unit != "row")
+key = panels.key_of_table(live, unit, pair_id)
+picked = panels.find_picked_rows(rows, key)
 without_picked = panels.explain_priors(live, picked) if picked else provenance
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
-panels.show_priors(live, provenance, without_picked, pair.label)
+panels.show_priors(live, unit, provenance, without_picked, pair.label)
 panels.show_masked_rows(live, pair.label)
 if not len(provenance.neighbours):
     st.markdown("This row has no prior: in these spaces, no labelled row that it may use is similar to it.")
     st.stop()
 
-panels.show_figures(context, live, rows, pair_id)
-panels.show_neighbours(live, rows, pair_id, provenance, without_picked)
+panels.show_figures(dataset, live, unit, rows, pair_id)
+panels.show_neighbours(live, unit, rows, key, provenance, without_picked)
 panels.show_links(context, pair_id, pair.pert, pair.gene)
 neighbour_controls.show_unusable_spaces(dataset)

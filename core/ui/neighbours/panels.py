@@ -11,7 +11,6 @@ import streamlit as st
 
 from core.plots import cumulative_share, gene_map
 from core.scoring import terms
-from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.texts import number_text
 from core.transfer.knn_settings import KnnSettings
@@ -20,7 +19,7 @@ from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, tables, widgets
 from core.ui.shared.linked import bind, select_rows
-from core.ui.shared.neighbour_controls import LiveNeighbours, majority_label, neighbour_table, pair_of
+from core.ui.shared.neighbour_controls import LiveNeighbours, majority_label, pair_of
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 
@@ -67,41 +66,26 @@ def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provena
     return live.neighbourhood.explain(0, live.settings.spaces, live.settings.similarity, left_out)
 
 
-def find_picked_rows(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> list[int]:
-    """Return the labelled rows of the neighbours picked in the table, or named by the opened link."""
+def choose_unit(settings: KnnSettings) -> str:
+    """Show how neighbours are grouped, and return their unit: "gene" or "perturbation" if grouped, else "row"."""
+    per = st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
+    units = {"gene": "gene", "pert": "perturbation", "both": "row"}
+    return units[settings.similarity.weighting.axis] if per == PER[0] else "row"
+
+
+def key_of_table(live: LiveNeighbours, unit: str, pair_id: str) -> str:
+    """Return the key of the table: a different row or setting makes a new table with nothing picked."""
+    return f"picked {pair_id} {live.settings.describe()} {unit}"
+
+
+def find_picked_rows(rows: pd.DataFrame, key: str) -> list[int]:
+    """Return the labelled rows of the neighbours picked in the table of this key, or named by the opened link."""
     lines = rows.head(LISTED)
-    picked = select_rows(_table_key(live, pair_id), "without", lines["neighbour"].tolist())
+    picked = select_rows(key, "without", lines["neighbour"].tolist())
     return [position for at in picked for position in lines["positions"].iloc[at]]
 
 
-def _is_grouped() -> bool:
-    """Return whether neighbours are grouped by gene; a link may set it before the widget is drawn."""
-    return bool(st.session_state.get("per", st.query_params.get("per", PER[0])) == PER[0])
-
-
-def _unit(live: LiveNeighbours) -> str:
-    """Return the unit of neighbours in sentence, table and figure: gene or perturbation if grouped, else row."""
-    axis = live.settings.similarity.weighting.axis
-    return {"gene": "gene", "pert": "perturbation", "both": "row"}[axis] if _is_grouped() else "row"
-
-
-def _count(live: LiveNeighbours, provenance: Provenance) -> int:
-    """Return how many neighbours there are, in `_unit`."""
-    at, known, unit = provenance.neighbours, live.index.known.rows, _unit(live)
-    return len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
-
-
-def _moved_text(before: float, after: float) -> str:
-    """Return a prior before and after, "0.463 → 0.451 (−0.012)"."""
-    return f"{number_text(before)} → {number_text(after)} ({number_text(after - before, '+.3f')})"
-
-
-def _table_key(live: LiveNeighbours, pair_id: str) -> str:
-    """Return the key of the table: a different row or setting makes a new table with nothing picked."""
-    return f"picked {pair_id} {live.settings.describe()} {_is_grouped()}"
-
-
-def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Provenance, label: str | None) -> None:
+def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, without_picked: Provenance, label: str | None) -> None:
     """Show the priors, how they change without the picked neighbours, and the row's label."""
     numbers = []
     for name, before, after in (
@@ -112,10 +96,11 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
         value = f"{number_text(before)} → {number_text(after)}" if changed else number_text(after)
         below = f"{number_text(after - before, '+.3f')} without the picked" if changed else ""
         numbers.append(Number(f"Prior {name}", value, terms.PROBABILITY_HELP[name], as_text(below)))
-    unit, n_rows = _unit(live), len(without_picked.neighbours)
-    rows = "" if unit == "row" else f"with {n_rows:,} labelled rows"
+    at, known = without_picked.neighbours, live.index.known.rows
+    n = len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
+    rows = "" if unit == "row" else f"with {len(at):,} labelled rows"
     help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."
-    numbers.append(Number(f"Neighbour {unit}s", f"{_count(live, without_picked):,}", help_, rows))
+    numbers.append(Number(f"Neighbour {unit}s", f"{n:,}", help_, rows))
     meaning = "The result of the screen; the priors do not use it."
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
@@ -144,54 +129,43 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
             "the gene would be the most informative:"
         )
-        tables.show_table(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), "rows left out", height=200)
-
-
-def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
-    index = live.index
-    pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
-    why = {(True, True): "the row itself", (True, False): "same perturbation", (False, True): "same gene"}
-    known = index.known.rows
-    return pd.DataFrame(
-        [
+        why = {(True, True): "the row itself", (True, False): "same perturbation", (False, True): "same gene"}
+        masked = [
             {
                 "row": pair_of(live, int(i)),
                 "label": widgets.label_text(str(index.labels[index.known_positions[i]])),
-                "masked for": why[bool(known.pert[i] == pert), bool(known.gene[i] == gene)],
+                "masked for": why[bool(own_pert[i]), bool(own_gene[i])],
             }
-            for i in at
+            for i in np.flatnonzero(own_pert | own_gene)
         ]
-    )
-
-
-def list_neighbours(live: LiveNeighbours, provenance: Provenance) -> pd.DataFrame:
-    """Return the table of neighbours, grouped as the visitor chose."""
-    return neighbour_table(live, provenance, _is_grouped())
+        tables.show_table(pd.DataFrame(masked), "rows left out", height=200)
 
 
 def show_neighbours(
-    live: LiveNeighbours, rows: pd.DataFrame, pair_id: str, provenance: Provenance, without_picked: Provenance
+    live: LiveNeighbours, unit: str, rows: pd.DataFrame, key: str, provenance: Provenance, without_picked: Provenance
 ) -> None:
-    """Show the table of neighbours, and above it the priors without the picked ones."""
-    shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
-    if _is_grouped() and live.settings.similarity.weighting.axis != "both":
-        shown = shown.drop(columns="label")
-    else:
-        shown["label"] = [widgets.label_text(label) for label in shown["label"]]
-        shown = shown.drop(columns=["up", "down", "none"])
-    first = [name for name in ("neighbour", "label", "up", "down", "none") if name in shown]
-    shown = shown[[*first, *(name for name in shown if name not in first)]]
+    """Show the table of neighbours under a key, and above it the priors without the picked ones."""
+    shown, labels = rows.head(LISTED), ["up", "down", "none"]
+    if unit == "row":
+        shown, labels = shown.assign(label=shown["label"].map(widgets.label_text)), ["label"]
+    rest = shown.columns.difference(["neighbour", "label", "up", "down", "none", "symbol", "positions"], sort=False)
+    shown = shown[["neighbour", *labels, *rest]]
     shares = {"share": "% of P(DE)", "cumulative": "cumulative %", "share_up": "% of P(up | DE)"}
     shown = shown.assign(**{name: 100 * shown[name] for name in shares})
     number = st.column_config.NumberColumn
-    unit = _unit(live)
     st.caption(f"{len(shown):,} of {len(rows):,} {unit}s, highest share first; the shares of all sum to 100%.")
     if without_picked is provenance:
         st.markdown(f"Pick {unit}s in the first column to see the priors without them.")
     else:
-        de = _moved_text(provenance.prior_de, without_picked.prior_de)
-        up = _moved_text(provenance.prior_up, without_picked.prior_up)
-        st.markdown(f"**Without the picked: P(DE) {de} · P(up | DE) {up}**")
+        moves = (
+            ("P(DE)", provenance.prior_de, without_picked.prior_de),
+            ("P(up | DE)", provenance.prior_up, without_picked.prior_up),
+        )
+        moved = " · ".join(
+            f"{name} {number_text(before)} → {number_text(after)} ({number_text(after - before, '+.3f')})"
+            for name, before, after in moves
+        )
+        st.markdown(f"**Without the picked: {moved}**")
     tables.show_table(
         shown,
         "neighbours",
@@ -199,29 +173,27 @@ def show_neighbours(
             **{name: number(format="%.3f") for name in ("similarity", "weight", *live.settings.spaces)},
             **{name: number(title, format="%.2f") for name, title in shares.items()},
         },
-        key=_table_key(live, pair_id),
+        key=key,
         height=420,
         on_select="rerun",
         selection_mode="multi-row",
     )
 
 
-def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
+def show_figures(dataset: Dataset, live: LiveNeighbours, unit: str, rows: pd.DataFrame, pair_id: str) -> None:
     """Show the neighbours' shares of the prior, and their places on a map of genes."""
-    assert context.dataset is not None
-    labelled, unit = f"{rows['positions'].map(len).sum():,} labelled rows", _unit(live)
+    labelled = f"{rows['positions'].map(len).sum():,} labelled rows"
     count = labelled if unit == "row" else f"{len(rows):,} {unit}s with {labelled}"
-    caption = f"{context.dataset.name} · {pair_id} · {count} · {live.settings.describe()}"
-    st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
+    caption = f"{dataset.name} · {pair_id} · {count} · {live.settings.describe()}"
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Shares of the prior**")
-        chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
+        chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", unit)
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
     with right:
         st.markdown("**Places among the genes**")
-        _show_map(context.dataset, live, rows, caption)
+        _show_map(dataset, live, rows, caption)
 
 
 def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, caption: str) -> None:

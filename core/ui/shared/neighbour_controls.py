@@ -20,10 +20,10 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui.shared import links, loaders
+from core.ui.shared import loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import choose_title, default_values, key_of, names_of_rest, show_settings, title_of
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui.shared.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
 PROTOCOL = replace(_KNN["protocol"], choices=("folds", "loo"))  # of rows with a label of their own
@@ -60,14 +60,6 @@ def show_unusable_spaces(dataset: Dataset) -> None:
                 f"{as_text(space.name)} is built from the labels of {as_text(dataset.name)}, so it is not offered here. "
                 "It must be rebuilt for each fold; the command knn does this."
             )
-
-
-def show_no_space() -> None:
-    """Show what to do in a workspace without a gene space."""
-    show_empty(
-        "No gene space yet. Build one from a knowledge pack, or import an embedding.",
-        lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
-    )
 
 
 def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bool) -> KnnSettings | None:

@@ -11,10 +11,11 @@ from core.actions import spaces
 from core.actions.space_settings import SPACE_SETTINGS
 from core.fields.record import option_of
 from core.store.spaces import PackRecord, SpaceRecord
-from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.option_controls import names_of_rest
 from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import show_empty
 
 # Title → kind of space, and kind of knowledge pack that it needs.
 KINDS = {
@@ -41,7 +42,10 @@ def offer(context: PageContext) -> None:
     found = {pack.kind: pack for pack in loaders.all_packs()}
     kinds = [(kind, found[needed]) for kind, needed in KINDS.values() if kind in _IN_PLACE and needed in found]
     if context.workspace.settings.read_only or not kinds:
-        neighbour_controls.show_no_space()
+        show_empty(
+            "No gene space yet. Build one from a knowledge pack, or import an embedding.",
+            lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
+        )
         return
     with st.container(border=True):
         st.markdown("Neighbours need a gene space, and there is none yet. Build one now:")

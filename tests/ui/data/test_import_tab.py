@@ -44,5 +44,5 @@ def test_it_is_off_when_the_app_listens_beyond_this_machine(
     real = st.get_option
     monkeypatch.setattr(st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else real(name))
     app = visit(small_workspace, "data")
-    assert "Off, since other machines can reach this app." in text_of(app)
+    assert "off, since other machines can reach this app." in text_of(app)
     assert not [field for field in app.text_input if field.key == "import_path"]
