@@ -17,12 +17,6 @@ from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import reading
 
 
-def all_rubrics(workspace: Workspace) -> list[Rubric]:
-    """Return the built-in rubrics, then the user's own."""
-    found: list[Rubric] = rubrics.list_all(workspace)
-    return found
-
-
 def asks_about(run: Run, rubric: Rubric) -> bool:
     """Return whether a run has texts that a rubric asks about, whatever their stage."""
     roles = [role for kind, of_kind in loaders.text_counts(run.id).items() if kind in KINDS[rubric.unit] for role in of_kind]
@@ -34,7 +28,7 @@ def choose_rubric(workspace: Workspace, run: Run, place: Any = st, *, to_label: 
 
     to_label: whether only those that take people's labels are offered.
     """
-    known = {rubric.name: rubric for rubric in all_rubrics(workspace)}
+    known = {rubric.name: rubric for rubric in rubrics.list_all(workspace)}
     if to_label:
         of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,)]
         known = {name: rubric for name, rubric in known.items() if labels.takes_labels(rubric, of_run)}

@@ -40,7 +40,9 @@ def show(context: PageContext, run: Run) -> None:
             return
         run = finished[0]
         st.caption(as_text(f"Listed by {run.name}"))
-    author = _choose_reader(context, person_place)
+    own, is_signed_in = context.workspace.settings.author, context.workspace.person is not None
+    typed = person_place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=is_signed_in)
+    author = own if is_signed_in else (typed or "").strip()
     samples = loaders.samples(rubric, run.id)
     sample = _choose_sample(samples, sample_place)
     if sample is None:
@@ -60,13 +62,6 @@ def show(context: PageContext, run: Run) -> None:
         reader.show(reader.Reading(context.workspace, rubric, run, sample, author))
 
     read()
-
-
-def _choose_reader(context: PageContext, place: st.delta_generator.DeltaGenerator) -> str:
-    """Show the reader's name: the person signed in, else a name to type."""
-    own = context.workspace.settings.author
-    typed = place.text_input("Reader", own, key="name-reader", max_chars=120, disabled=context.workspace.person is not None)
-    return own if context.workspace.person is not None else (typed or "").strip()
 
 
 def _choose_sample(samples: Sequence[Sample], place: st.delta_generator.DeltaGenerator) -> Sample | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from core.actions import rubrics
 from core.audit.rubric import ALL, YES_NO, Rubric, roles_in_order
 from core.fields.record import option_of
 from core.store.runs import Run
@@ -33,7 +34,7 @@ def show(context: PageContext, run: Run) -> None:
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
         _show_rubric(run, rubric, judged_by, answer)
     rubric_forms.show(context, run, rubric)
-    _show_list(run, choices.all_rubrics(context.workspace))
+    _show_list(run, rubrics.list_all(context.workspace))
 
 
 def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.actions import rubrics
 from core.audit.rubric import Rubric
 from core.store.runs import Run
 from core.ui.arguments import choices, numbers
@@ -23,7 +24,7 @@ def show(context: PageContext, run: Run) -> None:
         run_browser.offer_labelled_run(context, links.ARGUMENTS)
         return
     judged: dict[str, tuple[Rubric, str]] = {}
-    for rubric in choices.all_rubrics(context.workspace):
+    for rubric in rubrics.list_all(context.workspace):
         if choices.asks_about(run, rubric) and (judge := next(iter(choices.judges_of(run, rubric)), None)) is not None:
             judged[rubric.name] = (rubric, judge)
     if not judged:

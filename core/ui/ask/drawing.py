@@ -108,13 +108,10 @@ def stage(row: LiveRow, name: str, simulated: bool) -> str:
     sides = row_trace.SIDES.get(name, ())
     parts = [_div("stage-title", html.escape(row_trace.stage_title(name)))]
     if any(speech.role in sides for speech in speeches):
-        parts.append(_div("sides", *(_column(speeches, side, simulated) for side in sides)))
+        columns = ([_speech(speech, simulated) for speech in speeches if speech.role == side] for side in sides)
+        parts.append(_div("sides", *(_div("side", *column) for column in columns)))
     parts += [_speech(speech, simulated) for speech in speeches if speech.role not in sides]
     return _div("stage", *parts)
-
-
-def _column(speeches: Sequence[Speech], side: str, simulated: bool) -> str:
-    return _div("side", *(_speech(speech, simulated) for speech in speeches if speech.role == side))
 
 
 def _speech(speech: Speech, simulated: bool) -> str:

@@ -21,10 +21,10 @@ from core.cells.screen import LabelSettings
 from core.cells.summaries import describe, summarize_labels
 from core.cells.tables import ScreenFolder
 from core.fields.record import make, options_of
-from core.plots import effect_counts, knockdown, label_counts, volcano
+from core.plots import effect_counts, knockdown, volcano
 from core.store.datasets import Dataset
 from core.ui.data.paths import ask_path
-from core.ui.shared import links, loaders, score_box, tables
+from core.ui.shared import links, score_box, tables
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
@@ -84,7 +84,16 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
         _show_effects(dataset, perturbations, record["settings"]["sampling"]["least_effects"])
     with right:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
-    _show_sample(dataset, perturbations)
+    with st.expander("Every perturbation"):
+        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(columns={"pert": "perturbation"})
+        columns = dict.fromkeys(("n_cells", *_LABELS, "left_out", "rows"), _COUNT)
+        columns["remaining"] = st.column_config.NumberColumn(
+            "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
+        )
+        columns["agreement"] = st.column_config.NumberColumn(
+            format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
+        )
+        tables.show_table(shown, "perturbations of the screen", columns)
 
 
 def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.DataFrame, fdr: float, log2_fc: float) -> None:
@@ -128,32 +137,6 @@ def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: floa
         f"{dataset.name} · ◆ all cells of a perturbation · ○ one of {n_guides:,} guides · orange: more than "
         f"{most_remaining:.0%} remains",
     )
-
-
-def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
-    rows = loaders.dataset_rows(dataset.id)
-    counts = rows.groupby(["split", "label"], observed=True).size().unstack(fill_value=0).reset_index()
-    counts = counts.reindex(columns=["split", *_LABELS, "de", "unlabelled"], fill_value=0)
-    counts = counts.iloc[counts["split"].map({"train": 0, "validation": 1, "test": 2}).argsort()]
-    chart = label_counts.figure(counts)
-    chart.update_layout(uniformtext={"minsize": 10, "mode": "hide"})  # the table has the numbers of small splits
-    show_figure(
-        chart,
-        counts,
-        "cells-sample",
-        "Sampled rows",
-        f"{dataset.name} · {len(rows):,} rows · splits share no perturbation and no gene",
-    )
-    with st.expander("Every perturbation"):
-        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(columns={"pert": "perturbation"})
-        columns = dict.fromkeys(("n_cells", *_LABELS, "left_out", "rows"), _COUNT)
-        columns["remaining"] = st.column_config.NumberColumn(
-            "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
-        )
-        columns["agreement"] = st.column_config.NumberColumn(
-            format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
-        )
-        tables.show_table(shown, "perturbations of the screen", columns)
 
 
 def show_form(context: PageContext) -> None:

@@ -89,11 +89,8 @@ def _show_public_files(context: PageContext) -> None:
     st.markdown("**Public files**")
     groups = {name: FETCHABLE[name] for name in imports.PUBLIC_GROUPS}
     group = choose_one(st.selectbox, "fetch_group", "Source", groups, next(iter(groups)))
-    if st.button("Fetch and import") and group is not None:
-        _fetch(context, group)
-
-
-def _fetch(context: PageContext, group: str) -> None:
+    if not st.button("Fetch and import") or group is None:
+        return
     progress = st.progress(0.0, "connecting …")
 
     def show_progress(name: str, done: int, total: int) -> None:
@@ -156,7 +153,12 @@ def show_run(context: PageContext) -> None:
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    _show_facts(run, {each.id: each.name for each in loaders.all_runs()})
+    names = {each.id: each.name for each in loaders.all_runs()}
+    st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
+    links.to_rows(run, "Open rows")
+    with st.expander("Record: ids, hashes and settings"):
+        record = {"id": run.id, "origin": run.origin, "PerturbDesk version": run.code_version, **run.spec}
+        st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
     exports.show(context, run)
     if context.workspace.settings.read_only:
         return
@@ -189,16 +191,6 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
         confirm(text, lambda: links.to_rows(run, "Open rows"))
         st.rerun()
-
-
-def _show_facts(run: Run, names: Mapping[str, str]) -> None:
-    """Show a run's facts in words, links to its rows, and its record folded. names: of all runs, by id."""
-    st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
-    with st.container(horizontal=True):
-        links.to_rows(run, "Open rows")
-    with st.expander("Record: ids, hashes and settings"):
-        record = {"id": run.id, "origin": run.origin, "PerturbDesk version": run.code_version, **run.spec}
-        st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
 
 
 def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:

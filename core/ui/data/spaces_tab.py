@@ -12,7 +12,7 @@ from core.actions import spaces as actions
 from core.actions.space_settings import SPACE_SETTINGS
 from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
-from core.store.spaces import PackRecord, SpaceRecord
+from core.store.spaces import SpaceRecord
 from core.texts import number_text
 from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
@@ -66,12 +66,8 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         {
             **{name: st.column_config.NumberColumn(format="localized") for name in ("genes", "columns")},
             **{
-                name: st.column_config.NumberColumn(format="percent", help=f"Rows of the dataset whose {what} is in the space.")
-                for name, what in (
-                    ("target gene", "target gene"),
-                    ("perturbation", "perturbation"),
-                    ("both", "target gene and perturbation"),
-                )
+                name: st.column_config.NumberColumn(format="percent", help="Rows of the dataset with vectors in the space.")
+                for name in ("target gene", "perturbation", "both")
             },
             "matched": st.column_config.TextColumn(
                 help="How many symbols were found in the same spelling, in another case, or by their ortholog."
@@ -196,14 +192,20 @@ def _show_packs() -> None:
     if not packs:
         show_empty("No knowledge pack yet. Import descriptions, networks, orthologs and more like any file (Import).")
         return
-    table = pd.DataFrame([_pack_line(pack) for pack in packs])
+    table = pd.DataFrame(
+        [
+            {
+                "pack": pack.name,
+                "kind": pack.kind.replace("_", " "),
+                "organism": pack.organism or None,
+                "entries": pack.entries,
+                "source": pack.source,
+            }
+            for pack in packs
+        ]
+    )
     columns = {
         "entries": st.column_config.NumberColumn(format="localized"),
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
     tables.show_table(table, "knowledge packs", columns)
-
-
-def _pack_line(pack: PackRecord) -> dict[str, Any]:
-    kind = pack.kind.replace("_", " ")
-    return {"pack": pack.name, "kind": kind, "organism": pack.organism or None, "entries": pack.entries, "source": pack.source}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
 import streamlit as st
 
-from core.actions.job_kinds.base import Job, kinds
+from core.actions.job_kinds.base import kinds
 from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.store.runs import Run
 from core.types import FLAG_NAMES, LIVE_STATES, Flag
@@ -76,7 +76,11 @@ def _collect(context: PageContext) -> list[Line]:
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
     return [
         *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
-        *(_line_of_job(job) for job in loaders.other_jobs() if job.ended_early),
+        *(
+            Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
+            for job in loaders.other_jobs()
+            if job.ended_early
+        ),
         *(Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True) for leak in leaks),
         *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
         *(Line("imported files", partial(links.to_data, each.text, tab="History")) for each in found if each.run is None),
@@ -93,26 +97,21 @@ def _line_of_concern(concern: Concern, run: Run) -> Line:
     return Line(run.name, show, concern.cause)
 
 
-def _line_of_job(job: Job) -> Line:
-    """Return the line of a job that is not a run, with a link to the page that can resume it."""
-    return Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
-
-
 def watch_states(context: PageContext) -> None:
     """Redraw the page when the state of a run or job changes, as long as one is running."""
-    drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in loaders.other_jobs()}
-    if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in loaders.other_jobs()):
-        shell.fragment(lambda: _draw_again_if_changed(drawn), every_s=_WATCH_S)()
+    jobs = loaders.other_jobs()
+    drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
 
+    def look() -> None:
+        now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
+        if any(drawn.get(key, state) != state for key, state in now.items()):
+            shell.draw_page_anew()
 
-def _draw_again_if_changed(drawn: Mapping[str, str]) -> None:
-    now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
-    if any(drawn.get(key, state) != state for key, state in now.items()):
-        shell.draw_page_anew()
+    if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in jobs):
+        shell.fragment(look, every_s=_WATCH_S)()
 
 
 def _facts(run: Run) -> RunFacts:
-    flags = loaders.flag_counts(run.id)
     return RunFacts(
         id=run.id,
         name=run.name,
@@ -123,11 +122,7 @@ def _facts(run: Run) -> RunFacts:
         done=run.done,
         failed=run.failed,
         tokens_unknown=run.tokens_unknown,
-        flags=flags,
-        remarks=_leave_one_out_sentences(run),
+        flags=loaders.flag_counts(run.id),
+        # The score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too.
+        remarks=tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"),
     )
-
-
-def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
-    """Return the score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too."""
-    return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")

@@ -44,15 +44,16 @@ def _show_findings(audit: DebateAudit) -> None:
         cells[0].caption(words, help=f"{rule_named(finding).question} Rubric: {as_text(finding)}.")
         for cell, (role, counts) in zip(cells[1:], by_role.items(), strict=True):
             with cell:
-                _show_count(role, finding, counts[finding], counts["n"] or 0)
+                choice = filters.ANY if role == ALL else role, finding
+                has_filter = choice in filters.BRIEF_CHOICES.values()
+                _show_count(counts[finding], counts["n"] or 0, **({"brief": filters.brief_choice(*choice)} if has_filter else {}))
 
 
-def _show_count(role: str, finding: str, n: int | None, briefs: int) -> None:
-    """Show a number of briefs with its share, as a link if possible; a dash if unknown."""
-    choice = filters.ANY if role == ALL else role, finding
-    text = "–" if n is None else f"{n:,} ({100 * n / briefs:.0f}%)"
-    if n and choice in filters.BRIEF_CHOICES.values():
-        filters.show_rows_button(text, brief=filters.brief_choice(*choice))
+def _show_count(n: int | None, of: int, **chosen: str) -> None:
+    """Show a number with its share of all, as a button that filters the rows if there are any; a dash if unknown."""
+    text = "–" if n is None else f"{n:,} ({100 * n / of:.0f}%)"
+    if n and chosen:
+        filters.show_rows_button(text, **chosen)
     else:
         st.markdown(text)
 
@@ -64,11 +65,7 @@ def _show_rows_by_arguing(audit: DebateAudit) -> None:
     for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
         with place:
             st.caption(f"**{advocates or 'nobody'}**")
-            text = f"{n:,} ({100 * n / sum(rows):.0f}%)"
-            if n:
-                filters.show_rows_button(text, arguing=str(advocates))
-            else:
-                st.markdown(text)
+            _show_count(n, sum(rows), arguing=str(advocates))
 
 
 def _show_rows_with_flags(audit: DebateAudit) -> None:

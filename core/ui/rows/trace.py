@@ -32,7 +32,8 @@ def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -
             _show_debate(stage, marks, narrow)
         else:
             for step in stage.steps:
-                _show_step(step, marks)
+                with st.container(border=True):
+                    _show_text(step.title, step, marks)
 
 
 def _show_debate(stage: Stage, marks: Marks, narrow: bool) -> None:
@@ -64,12 +65,6 @@ def _length(steps: Sequence[Step]) -> int:
 def _show_speech(step: Step, marks: Marks) -> None:
     stated = "" if step.p is None else f": {percent_text(step.p)}"
     _show_text(f"{step.title}{stated}", step, marks, step.warning)
-
-
-def _show_step(step: Step, marks: Marks) -> None:
-    """Show one text outside debates and agents' steps, with the numbers that it predicts."""
-    with st.container(border=True):
-        _show_text(step.title, step, marks)
 
 
 def _show_text(title: str, step: Step, marks: Marks, warning: str = "") -> None:

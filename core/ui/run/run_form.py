@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -40,7 +39,8 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
         titles = {name: method_text(name) for name in known}
-        name = choose_one(st.selectbox, "method", "Method", titles, _default_method(known)) or _default_method(known)
+        usual = "evidence_rules" if "evidence_rules" in known else next(iter(known))
+        name = choose_one(st.selectbox, "method", "Method", titles, usual) or usual
         method = known[name]
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it chooses its rows and hides their labels itself
@@ -60,10 +60,6 @@ def launchable_methods() -> dict[str, Method]:
     Methods that read texts start on the page Arguments, and methods that ask a row again in Rows.
     """
     return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts | AsksAgain)}
-
-
-def _default_method(known: Mapping[str, Method]) -> str:
-    return "evidence_rules" if "evidence_rules" in known else next(iter(known))
 
 
 def _show_rows(dataset: Dataset) -> str:

@@ -164,7 +164,8 @@ def show(run: Run) -> RowFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="center", gap="small"):
         if labelled:
             labels = st.multiselect("Label", choices["label"], **bind("label"), **_in_line("label"))
-            outcome = _choose_call(run)
+            if not run.has_rank_scores:  # which have no hit and no miss
+                outcome = st.selectbox("Call", ["hit", "miss"], index=None, **bind("call"), **_in_line("hit or miss")) or ""
         flags = st.multiselect(
             "Flags", [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES], **bind("flags"), **_in_line("flags")
         )
@@ -184,13 +185,6 @@ def show(run: Run) -> RowFilter:
 def _in_line(placeholder: str) -> dict[str, Any]:
     """Return the arguments of a filter in the line of filters: an inactive filter shows its name."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
-
-
-def _choose_call(run: Run) -> str:
-    """Show the filter by hit and miss, which rank scores lack; return "" for any."""
-    if run.has_rank_scores:
-        return ""
-    return st.selectbox("Call", ["hit", "miss"], index=None, **bind("call"), **_in_line("hit or miss")) or ""
 
 
 def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:

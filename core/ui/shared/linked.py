@@ -134,21 +134,21 @@ def read_ids(name: str, ids: Sequence[str]) -> list[str]:
     return _read_ids(name, dict.fromkeys(ids, ""))
 
 
-def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] = ()) -> list[int]:
+def select_rows(key: str, name: str, ids: Sequence[str]) -> list[int]:
     """Return the rows (positions) selected in the table `key`, which is drawn after this; `name` has their ids.
 
-    At first they are those of the opened link, else the default ones.
+    At first they are those of the opened link.
     """
     is_opened = name not in _controls()
     _controls()[name] = False
     if is_opened or key not in st.session_state:
         named = _read_ids(name, dict.fromkeys(ids, "")) if is_opened else []
-        rows = [ids.index(found) for found in named] or list(default)
+        rows = [ids.index(found) for found in named]
         if rows or key in st.session_state:
             st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     found = st.session_state.get(key, {}).get("selection", {}).get("rows", [])
-    selected = [row for row in found if row < len(ids)] or list(default)
-    links.set_parameter(name, None if selected == list(default) else [ids[row] for row in selected])
+    selected = [row for row in found if row < len(ids)]
+    links.set_parameter(name, [ids[row] for row in selected])
     return selected
 
 

@@ -101,10 +101,12 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
         _show_step("left", ids, place - 1)
         st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
         _show_step("right", ids, place + 1)
-        _show_copy_link(row=pair_id)
+        # The link is the address of the view, below the base address if one is set.
+        _button(key="copy-link", data={"base": links.base_address(), "parameters": {"row": pair_id}}, width="content")
         stop_buttons.show(context.workspace, partial(_stop_of_row, run, pair_id), "row")
         with st.popover("", icon=":material/more_horiz:", help="Compare with other runs, present", key="row-more"):
-            show_switch()
+            is_on = st.toggle("Present", help=_HELP, **bind("present"))
+            st.html(_STYLE if is_on else "<style></style>")  # a fragment cannot remove a style by leaving it out
             if not names:
                 st.caption("No other run has this row.")
             chosen = choose_several(st.pills, "with", "Compare with", names, selection_mode="multi", wrap=True)
@@ -164,14 +166,3 @@ def offer_labelled_run(context: PageContext, page: str) -> None:
     if found is not None and context.run is not None and not loaders.count_labelled(context.run.id):
         text = f"Open {as_text(found.name)} here: {loaders.count_labelled(found.id):,} of its rows have labels"
         st.page_link(page, label=text, query_params={"dataset": found.dataset, "run": found.id}, width="content")
-
-
-def show_switch() -> None:
-    """Show the switch; while it is on, the page shows the row alone."""
-    is_on = st.toggle("Present", help=_HELP, **bind("present"))
-    st.html(_STYLE if is_on else "<style></style>")  # a fragment cannot remove a style by leaving it out
-
-
-def _show_copy_link(**parameters: str) -> None:
-    """Show the button; its link is the address of the view with these query parameters, below the base address if one is set."""
-    _button(key="copy-link", data={"base": links.base_address(), "parameters": parameters}, width="content")

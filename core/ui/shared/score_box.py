@@ -29,7 +29,7 @@ def shown_text(value: Interval) -> str:
 def show_run_score(result: ScoreResult) -> None:
     """Show a run's scores side by side, and below them what to know before trusting them."""
     if result.score.headline.genes is None:
-        show_score(result.score.whole)
+        _show_score(result.score.whole)
     else:
         _show_headline(result.score)
     caveats = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
@@ -45,14 +45,14 @@ def show_marks(marks: LabelMarks) -> None:
         (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
 
 
-def show_score(score: ScoreIntervals, key: str = "score") -> None:
-    """Show DE, DIR and their mean side by side; `key` as in `show_numbers`."""
+def _show_score(score: ScoreIntervals) -> None:
+    """Show DE, DIR and their mean side by side."""
     counted = {"DE": score.n_labelled, "DIR": score.dir.n, "mean": score.n_labelled}
     numbers = [
         _number(name, part.shown, f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])}, chance 0.5")
         for name, part in score.parts.items()
     ]
-    show_numbers(key, numbers, 3)
+    show_numbers("score", numbers, 3)
 
 
 def _number(name: str, shown: Interval, more: str, help_text: str = "") -> Number:

@@ -55,7 +55,7 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
         st.markdown(f"**{product}**")
         _show_choices(choice)
         _show_navigation(pages, open_page, parameters)
-        show_palette(pages, choice)
+        _show_palette(pages, choice.dataset, parameters)
         settings = workspace.settings
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""
@@ -119,7 +119,7 @@ def _show_navigation(pages: Mapping[str, Sequence[Any]], open_page: Any, paramet
                     st.caption(title)
                 _show_links(listed, parameters)
                 continue
-            alone = [page for page in listed if page == open_page or _holds_something(page.url_path)]
+            alone = [p for p in listed if p == open_page or (p.url_path in _HOLDS and _HOLDS[p.url_path]())]
             _show_links(alone, parameters)
             if len(alone) < len(listed):
                 with st.expander(MORE):
@@ -131,25 +131,31 @@ def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
         st.page_link(page, query_params=dict(parameters), width="stretch")
 
 
-def _holds_something(address: str) -> bool:
-    holds = _HOLDS.get(address)
-    return holds is not None and bool(holds())
-
-
 def runs_of(dataset: Dataset | None) -> list[Run]:
     """Return the predicting runs of a dataset, oldest first."""
     return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]
 
 
-def show_palette(pages: Mapping[str, Sequence[Any]], choice: Choice) -> None:
-    """Show the button that opens the palette. pages: the groups of `st.navigation`."""
-    query = {name: each.id for name, each in (("dataset", choice.dataset), ("run", choice.run)) if each is not None}
-    known = [*_pages(pages, query), *_runs()]
+def _show_palette(pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, query: Mapping[str, str]) -> None:
+    """Show the button that opens the palette. pages: the groups of `st.navigation`. query: the parameters of every link."""
+    known = [
+        {
+            "kind": f"page{f', {title}' if title else ''}",
+            "label": page.title,
+            "link": links.page_address(page.url_path, **query),
+        }
+        for title, group in pages.items()
+        for page in group
+        if page.visibility != "hidden"
+    ]
+    known += [
+        {"kind": "run", "label": run.name, "link": links.page_address("rows", dataset=run.dataset, run=run.id)}
+        for run in reversed(loaders.predicting_runs())
+    ]
 
     @st.fragment
     def draw() -> None:
         wanted = st.session_state.get("palette", {}).get("wanted") or ""
-        dataset = choice.dataset
         found = [] if dataset is None else list(find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
         _palette(key="palette", data={"known": known, "found": found, "of": wanted}, on_wanted_change=lambda: None)
 
@@ -194,17 +200,3 @@ def _symbols(dataset: str) -> dict[str, list[str]]:
     """Return the symbols of each role in a dataset (id), sorted."""
     rows = loaders.dataset_rows(dataset)
     return {column: sorted(rows[column].unique(), key=str.lower) for column in _ROLES}
-
-
-def _pages(pages: Mapping[str, Sequence[Any]], query: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    for title, group in pages.items():
-        for page in group:
-            if page.visibility != "hidden":
-                link = links.page_address(page.url_path, **query)
-                yield {"kind": f"page{f', {title}' if title else ''}", "label": page.title, "link": link}
-
-
-def _runs() -> Iterator[dict[str, str]]:
-    for run in reversed(loaders.predicting_runs()):
-        link = links.page_address("rows", dataset=run.dataset, run=run.id)
-        yield {"kind": "run", "label": run.name, "link": link}

@@ -44,12 +44,8 @@ def as_text(message: object) -> str:
 
 def symbol_text(text: str) -> str:
     """Return a gene symbol in Markdown italics, without the characters that could make a link or a directive."""
-    return f"*{_without_markup(text)}*"
-
-
-def _without_markup(text: str) -> str:
     safe = re.sub(r"[^\w.+\-() ]", "·", text).replace("_", r"\_").replace("www.", "www·")
-    return re.sub(r"([().+\-])", r"\\\1", safe)
+    return "*{}*".format(re.sub(r"([().+\-])", r"\\\1", safe))
 
 
 def pair_text(pert: str, gene: str) -> str:

@@ -22,13 +22,14 @@ from core.ui.shared.server_workspace import read_workspace
 def leakage_audit(dataset: str) -> LeakageAudit:
     """Return every check of a dataset (id): its splits, all spaces, and its runs."""
     [record] = [each for each in all_datasets() if each.id == dataset]
-    splits, notes = _split_overlaps(dataset)
+    counts, rows = _check_labels(dataset)
+    splits, notes, texts = _check_splits_and_texts(dataset)
     return LeakageAudit(
         record,
-        _count_controls(dataset),
+        counts,
         splits,
-        _row_findings(dataset),
-        _text_checks(dataset),
+        rows,
+        texts,
         tuple(_space_check(dataset, space.name) for space in all_spaces()),
         tuple(_run_check(run.id) for run in predicting_runs() if run.dataset == dataset),
         notes,
@@ -42,27 +43,19 @@ def probe_power(dataset: str) -> tuple[LeakPower, ...]:
 
 
 @cache_by("datasets", entries=4)
-def _count_controls(dataset: str) -> CountControls:
-    return leakage.check_counts(dataset_rows(dataset))
+def _check_labels(dataset: str) -> tuple[CountControls, tuple[RowFinding, ...]]:
+    """Return what the counts of a dataset's rows reveal, and the leaks in the rows."""
+    rows = dataset_rows(dataset)
+    return leakage.check_counts(rows), check_rows(rows)
 
 
 @cache_by("datasets", "spaces", entries=4)
-def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
-    """Return what the splits of a dataset share, and splits that could not be compared."""
+def _check_splits_and_texts(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...], tuple[TextCheck, ...]]:
+    """Return what the splits of a dataset share, splits that could not be compared, and what texts of packs say of its rows."""
     [record] = [each for each in all_datasets() if each.id == dataset]
     tables = packs.read_symbol_tables(read_workspace(), record.organism)
-    return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
-
-
-@cache_by("datasets", entries=4)
-def _row_findings(dataset: str) -> tuple[RowFinding, ...]:
-    return check_rows(dataset_rows(dataset))
-
-
-@cache_by("datasets", "spaces", entries=4)
-def _text_checks(dataset: str) -> tuple[TextCheck, ...]:
-    """Return what the texts of every pack say of a dataset's labelled rows."""
-    return pack_texts.check_all(read_workspace(), row_index(dataset))
+    overlaps = tuple(compare_splits(dataset_rows(dataset), tables))
+    return overlaps, tables.notes, pack_texts.check_all(read_workspace(), row_index(dataset))
 
 
 @cache_by("datasets", "spaces", entries=100)

@@ -20,6 +20,7 @@ from core.ui.shared.loaders.cache import cache_by, from_store, reading
 from core.ui.shared.loaders.records import dataset_rows
 from core.ui.shared.server_workspace import read_workspace
 
+MOST_SIMILAR = 15  # symbols that are listed
 all_spaces = cache_by("spaces")(from_store(spaces.list_all))
 all_packs = cache_by("spaces")(from_store(spaces.list_packs))
 
@@ -88,7 +89,7 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 
 
 @cache_by("spaces", "datasets", entries=50)
-def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) -> pd.DataFrame:
+def most_similar(dataset: str, space: str, role: str, symbol: str) -> pd.DataFrame:
     """Return the perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
     rows = dataset_rows(dataset)
     names = sorted(rows[role].unique())
@@ -96,6 +97,6 @@ def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) 
     codes = np.array([code_of[name] for name in names])
     similarity = cosine_similarity([space_vectors(dataset, space)]).block(np.array([code_of[symbol]]), codes)[0]
     table = pd.DataFrame({"symbol": names, "similarity": similarity})
-    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(n, "similarity")
+    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(MOST_SIMILAR, "similarity")
     counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
     return table.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))
