@@ -54,7 +54,7 @@ class _Call:
     text: str
     address: str
     on_words: OnWords | None = None
-    usage: Usage = field(default_factory=lambda: Usage(calls=1))
+    usage: Usage = field(default_factory=Usage)
     failures: int = 0
     raw: str = ""
 

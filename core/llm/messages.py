@@ -130,15 +130,11 @@ class Usage:
     """The cost of calls over all their attempts; `+` adds two costs.
 
     Tokens are those that servers reported. uncounted: answers without such a report; with any, the totals are lower bounds.
-    attempts: HTTP requests. cached_calls: the calls among `calls` that the cache answered; their tokens and times are those
-    of the first time. estimated_tokens: our own estimate of what the uncounted answers cost. latency_ms: time of the exchanges,
-    without queueing and waits between attempts.
+    attempts: HTTP requests. estimated_tokens: our own estimate of what the uncounted answers cost. latency_ms: time of the
+    exchanges, without queueing and waits between attempts.
     """
 
-    calls: int = 0
-    cached_calls: int = 0
     attempts: int = 0
-    tool_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
@@ -179,11 +175,6 @@ class Reply:
     @property
     def attempts(self) -> int:
         return self.usage.attempts
-
-    @property
-    def spent(self) -> Usage:
-        """The cost this time: only the call itself if the cache answered."""
-        return Usage(calls=1, cached_calls=1) if self.cached else self.usage
 
 
 def _check(name: str, value: object, holds: bool, expected: str) -> None:

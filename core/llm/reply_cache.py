@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from core.llm.answers import AnswerFault, fault_of_ending, read_answer
@@ -52,12 +52,13 @@ def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
         raise ValueError(fault.message)
     if isinstance(answer, AnswerFault) or answer.content is None:
         raise ValueError("no content")
-    first_usage = Usage(**json.loads(usage))
+    names = {each.name for each in fields(Usage)}  # earlier versions stored more
+    first_usage = Usage(**{name: value for name, value in json.loads(usage).items() if name in names})
     return Reply(
         answer.content,
         answer.reasoning,
         answer.finish_reason,
-        replace(first_usage, cached_calls=first_usage.calls),
+        first_usage,
         answer.logprobs if json.loads(request_text).get("logprobs") else None,
         request_text,
         raw_text,

@@ -11,7 +11,7 @@ import pytest
 
 from core.config import REPOSITORY
 from core.errors import InputError
-from core.llm.messages import Message, Reply, Request, Usage
+from core.llm.messages import Message, Request, Usage
 
 ASK = Request("m", (Message("system", "Be brief."), Message("user", "Wirkt Cbfb auf Mmp14? „ja“")))
 OTHER: dict[str, Any] = {
@@ -99,9 +99,3 @@ def test_usage_is_summed_field_by_field() -> None:
     names = [field.name for field in fields(Usage)]
     one = Usage(**{name: i + 1 for i, name in enumerate(names)})
     assert sum([one, one, Usage()], Usage()) == Usage(**{name: 2 * (i + 1) for i, name in enumerate(names)})
-
-
-def test_a_cached_reply_costs_nothing_but_the_call() -> None:
-    reply = Reply("A", "", "stop", Usage(1, 0, 3, 0, 10, 20, 5, 0, 12.5), None, "{}", "{}")
-    assert (reply.spent, reply.attempts, reply.latency_ms) == (reply.usage, 3, 12.5)
-    assert replace(reply, cached=True).spent == Usage(calls=1, cached_calls=1)

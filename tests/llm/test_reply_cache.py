@@ -17,9 +17,9 @@ from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, completion
 
 RAW = json.dumps(completion("A ✓", message={"reasoning": "because"}, logprobs={"content": [{"token": "A", "logprob": -0.5}]}))
-USAGE = Usage(1, 0, 2, 0, 30, 20, 5, 0, 12.5)
+USAGE = Usage(2, 30, 20, 5, 0, 12.5)
 REPLY = Reply("A ✓", "because", "stop", USAGE, (TokenLogprob("A", -0.5),), replace(ASK, top_logprobs=0).text, RAW)
-CACHED = replace(REPLY, cached=True, usage=replace(USAGE, cached_calls=1))
+CACHED = replace(REPLY, cached=True)
 
 
 @pytest.fixture
@@ -55,8 +55,10 @@ def test_logprobs_come_back_only_where_they_were_asked_for(cache: ReplyCache) ->
 
 def test_a_later_reply_takes_the_place(cache: ReplyCache) -> None:
     cache.put("k", REPLY)
-    cache.put("k", replace(REPLY, usage=Usage(calls=1)))
-    assert cache.get("k") == replace(REPLY, cached=True, usage=Usage(calls=1, cached_calls=1))
+    cache.put("k", replace(REPLY, usage=Usage(attempts=1)))
+    assert cache.get("k") == replace(REPLY, cached=True, usage=Usage(attempts=1))
+    cache.run(lambda db: db.execute("UPDATE reply SET usage = json_set(usage, '$.calls', 1)"))  # as earlier versions did
+    assert cache.get("k") == replace(REPLY, cached=True, usage=Usage(attempts=1))
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all, but longer than a header" * 50])

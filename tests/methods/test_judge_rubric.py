@@ -105,7 +105,7 @@ def test_the_second_answer_counts_if_it_can_be_read() -> None:
 
 
 def reply(content: str, logprobs: tuple[TokenLogprob, ...] | None = None) -> Reply:
-    return Reply(content, "", "stop", Usage(calls=1), logprobs, "", "")
+    return Reply(content, "", "stop", Usage(), logprobs, "", "")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ TEXT = "**Jak1** drives\nGm12345 through “Stat1”. Answer: C. It does."
 
 def reply(content: str, parts: tuple[str, ...] = ()) -> Reply:
     tokens = tuple(TokenLogprob(part, -0.1, ((part, -0.1),)) for part in parts) or None
-    return Reply(content, "", "stop", Usage(calls=1), tokens, "", "")
+    return Reply(content, "", "stop", Usage(), tokens, "", "")
 
 
 @pytest.mark.parametrize(
