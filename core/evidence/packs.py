@@ -102,29 +102,26 @@ class Packs:
     @cached_property
     def description_table(self) -> Table[str]:
         """Descriptions by gene."""
-        return self._table("descriptions", self.descriptions)
+        return self._table("descriptions", self.descriptions or {})
 
     @cached_property
     def ortholog_table(self) -> Table[str]:
         """Orthologs by gene."""
-        return self._table("orthologs", self.orthologs)
+        return self._table("orthologs", self.orthologs or {})
 
     @cached_property
     def pathway_table(self) -> Table[tuple[str, ...]]:
         """Pathways by gene, the most specific first: those with the fewest genes in the pack."""
-        if self.pathways is None:
-            return self._table("pathways", None)
-        genes = Counter(name for names in self.pathways.values() for name in set(names))
-        ranked = {gene: tuple(sorted(set(names), key=lambda name: (genes[name], name))) for gene, names in self.pathways.items()}
+        pathways = self.pathways or {}
+        genes = Counter(name for names in pathways.values() for name in set(names))
+        ranked = {gene: tuple(sorted(set(names), key=lambda name: (genes[name], name))) for gene, names in pathways.items()}
         return self._table("pathways", ranked)
 
     @cached_property
     def partner_table(self) -> Table[tuple[Partner, ...]]:
         """Interaction partners by gene, the highest score first, equal scores in alphabetical order."""
-        if self.edges is None:
-            return self._table("edges", None)
         by_gene: dict[str, list[Partner]] = defaultdict(list)
-        for a, b, score in self.edges:
+        for a, b, score in self.edges or ():
             by_gene[a].append(Partner(b, score))
             by_gene[b].append(Partner(a, score))
         ranked = {
@@ -148,17 +145,15 @@ class Packs:
         by_gene: dict[str, list[Regulated]] = defaultdict(list)
         for gene, other, sign in signed:
             by_gene[gene].append(Regulated(other, sign))
-        found = {gene: tuple(sorted(others)) for gene, others in by_gene.items()}
-        return self._table("signs", None if self.signs is None else found)
+        return self._table("signs", {gene: tuple(sorted(others)) for gene, others in by_gene.items()})
 
     @cached_property
     def lps_table(self) -> Table[Response]:
         """Responses to LPS by gene."""
-        if self.responses is None:
-            return self._table("responses", None)
-        return self._table("responses", {gene: Response(*numbers) for gene, numbers in self.responses.items()})
+        return self._table("responses", {gene: Response(*numbers) for gene, numbers in (self.responses or {}).items()})
 
-    def _table(self, name: PackName, entries: Mapping[str, V] | None) -> Table[V]:
-        if entries is None:
+    def _table(self, name: PackName, entries: Mapping[str, V]) -> Table[V]:
+        """Return the table of a pack, one that is not present if the run has none."""
+        if getattr(self, name) is None:
             return Table({}, f"knowledge pack {name}: none for this run", present=False)
         return Table(entries, str(self.sources[name]))

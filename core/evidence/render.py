@@ -34,9 +34,9 @@ class Dossier(NamedTuple):
     notes: tuple[str, ...]
 
 
-def dossier(items: Iterable[Evidence], pair: Pair, limit: int = MAX_CHARACTERS) -> Dossier:
+def dossier(items: Iterable[Evidence], pair: Pair) -> Dossier:
     """Return all answers about a pair as text; the pair's own symbols come first in long lists, so that they are not cut off."""
-    rendered = [render(item, (pair.pert, pair.gene), limit) for item in items]
+    rendered = [render(item, (pair.pert, pair.gene)) for item in items]
     lines = [f"- {text}" for text, _ in rendered if text]
     return Dossier("\n".join(lines), tuple(note for _, note in rendered if note))
 

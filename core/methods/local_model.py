@@ -21,9 +21,9 @@ from core.methods.conversation import (
     read_probability,
 )
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
-from core.methods.prompt_only import MeanAnswer, SeedAnswer, ask_under_seed, mean_of_answers, prompt_for
+from core.methods.prompt_only import MeanAnswer, SeedAnswer, ask_under_seed, mean_of_answers, prompt_for, result_of_answers
 from core.methods.prompts import C_NEW_TOKENS, fill, prompt_text
-from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
+from core.types import Flag, Pair, RowResult, TraceEvent
 
 MOST_SAMPLES: Final = 64
 CHOOSE: Final = ("mean", "best", "critic")
@@ -90,20 +90,10 @@ class LocalModel(ConversationMethod):
         first = context.seed * MOST_SAMPLES  # so that no two runs with other seeds share a sample
         seeds = range(first, first + options["samples"])
         said = await gather_all(*(ask_under_seed(conversation, prompt, seed, counted, options) for seed in seeds))
-        events = [event for answer in said for event in answer.events]
         chosen = mean_of_answers(said, pair, context)
         if options["choose"] != "mean" and len(said) > 1:
             chosen = await _choose(conversation, prompt, said, chosen, context)
-        up, down = chosen.up, chosen.down
-        total = up + down
-        prediction = Prediction(
-            *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
-            flags=chosen.flags,
-            tokens=conversation.tokens,
-            prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),
-            tool_calls=0,
-        )
-        return RowResult(prediction, (*events, *chosen.events), (), conversation.calls)
+        return result_of_answers(said, chosen, pair, conversation)
 
 
 METHOD: RowMethod = LocalModel()

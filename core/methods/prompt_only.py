@@ -123,21 +123,24 @@ class PromptOnly(ConversationMethod):
         counted = await _count_tokens(prompt, pair, context)
         seeds = read_seeds(context.options["seeds"])
         said = await gather_all(*(ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
-        events = [one for answer in said for one in answer.events]
-        up, down, flags, arithmetic = mean_of_answers(said, pair, context)
-        events += arithmetic
-        total = up + down
-        prediction = Prediction(
-            *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
-            flags=flags,
-            tokens=conversation.tokens,
-            prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),  # a re-ask is longer than the prompt
-            tool_calls=0,
-        )
-        return RowResult(prediction, tuple(events), (), conversation.calls)
+        return result_of_answers(said, mean_of_answers(said, pair, context), pair, conversation)
 
 
 METHOD: RowMethod = PromptOnly()
+
+
+def result_of_answers(said: Sequence[SeedAnswer], chosen: MeanAnswer, pair: Pair, conversation: RowConversation) -> RowResult:
+    """Return the row that the chosen one of several answers, or their mean, gives."""
+    total = chosen.up + chosen.down
+    prediction = Prediction(
+        *(pair.pair_id, chosen.up, chosen.down, min(total, 1.0), chosen.up / total if total else None, "file"),
+        flags=chosen.flags,
+        tokens=conversation.tokens,
+        prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),  # a re-ask is longer than the prompt
+        tool_calls=0,
+    )
+    events = (*(event for answer in said for event in answer.events), *chosen.events)
+    return RowResult(prediction, events, (), conversation.calls)
 
 
 def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) -> MeanAnswer:

@@ -17,7 +17,7 @@ from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.registry import tool_named
-from core.evidence.render import render
+from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.retrieval import Retrieved
 from core.evidence.tool import Tool
 from core.llm.messages import Message, Reply, Request
@@ -130,11 +130,9 @@ async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
     return found[0]
 
 
-def _lines(items: Sequence[Evidence], symbol: str, limit: int | None = None) -> str:
+def _lines(items: Sequence[Evidence], symbol: str, limit: int = MAX_CHARACTERS) -> str:
     """Return what tools know as text, one line for each answer; "" if they know nothing."""
-    known = [item for item in items if item.status == "ok"]
-    rendered = [render(item, (symbol,), limit) if limit else render(item, (symbol,)) for item in known]
-    return "\n".join(f"- {text}" for text, _ in rendered)
+    return "\n".join(f"- {render(item, (symbol,), limit).text}" for item in items if item.status == "ok")
 
 
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.6, 0.9, 1_024  # as SUMMER samples

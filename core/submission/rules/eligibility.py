@@ -19,22 +19,12 @@ _TOOL_EVENTS = ("tool_call", "observation")
 
 
 def _models(file: File) -> dict[str, list[Row]]:
-    """Return model name → rows, the most frequent first."""
+    """Return model name → rows."""
     found: dict[str, list[Row]] = {}
     for row, (name,) in file.cells("model_name"):
         if name.strip():
             found.setdefault(name.strip(), []).append(row)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
-
-@rule("several_models", "warning")
-def several_models(file: File) -> Iterator[Finding]:
-    """Rows by another model than most rows."""
-    models = _models(file)
-    names = list(models)
-    odd = [row for name in names[1:] for row in models[name]]
-    if odd:
-        yield Finding(odd, f"model_name: {len(names)} models, {len(odd):,} rows by others than {names[0]}: {list_names(odd)}")
+    return found
 
 
 @rule("other_model", "warning", "A", "B")

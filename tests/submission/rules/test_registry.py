@@ -165,7 +165,6 @@ PLANTED: dict[str, Planted] = {
     "empty_traces": Planted("B", cells("reasoning_trace", "none"), ("P3_G3",)),
     "uncounted": Planted("B", cells("tokens_used", 0, 0), ("P3_G3", "P4_G4")),
     "prompt_tokens_vary": Planted("B", cells("prompt_tokens", 701), ("P3_G3",)),
-    "several_models": Planted("A", cells("model_name", "gpt-oss-120b"), ("P3_G3",)),
     "other_model": Planted("B", every("model_name", "gpt-oss-20b"), IDS),
     "model_size": Planted("C", every("model_name", "Qwen/Qwen3-14B"), IDS),
     "long_answers": Planted("C", cells("tokens_used", 16_000, 16_001), ("P4_G4",)),
