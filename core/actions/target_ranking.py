@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from core.actions import jobs
 from core.actions.workspace import Workspace
-from core.environment import environment_of
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import identity_of
 from core.jobs import work
-from core.jobs.start import command_line, start
 from core.target_ranking import results
 from core.target_ranking.candidates import read_candidates
 from core.target_ranking.evaluate import Evaluation, EvaluationRequest, evaluate
@@ -153,8 +152,7 @@ def _log_resumption(workspace: Workspace, folder: RankingFolder) -> None:
 
 
 def _start(workspace: Workspace, folder: RankingFolder) -> None:
-    command = command_line(workspace.settings, "targets", "work", folder.name)
-    start(folder.job, command, environment_of(workspace.settings), what=KIND)
+    jobs.start(workspace, folder.job, KIND, ("targets", "work", folder.name))
 
 
 def train(

@@ -10,9 +10,10 @@ import numpy as np
 
 from core.errors import InputError
 from core.file_io import read_file
+from core.records import parse
 from core.target_ranking.expression import Flags, parse_condition
 from core.target_ranking.metrics import Pools
-from core.texts import list_some, parse_json
+from core.texts import list_some
 
 MAX_BYTES: Final = 100_000_000
 
@@ -21,33 +22,23 @@ def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozen
     """Return the pool of genes of each condition.
 
     The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON
-    list, or a text with one gene per line. Raise InputError for other content, an empty pool, a
-    gene twice in a pool, and a condition without a pool.
+    list, or a text with one gene per line. Raise InputError for other content, and for a condition
+    without candidates.
     """
-    content = read_file(path, MAX_BYTES)
-    try:
-        text = content.decode()
-        is_json = text.lstrip().startswith(("[", "{"))
-        values = parse_json(text) if is_json else [line.strip() for line in text.splitlines() if line.strip()]
-    except ValueError as error:
-        raise InputError(f"{path.name}: cannot be read ({error}), expected JSON or one gene per line") from error
-    if not values:
-        raise InputError(f"{path.name}: contains no genes, expected a pool for each condition or one for all")
-    if isinstance(values, list):
-        return dict.fromkeys(conditions, _pool(values, f"{path.name}: the list"))
-    pools = {parse_condition(name): _pool(genes, f"{path.name}: {name}") for name, genes in values.items()}
-    missing = sorted(set(conditions) - set(pools))
+    content = read_file(path, MAX_BYTES).strip()
+    pools: dict[str, frozenset[str]]
+    if content.startswith(b"{"):
+        by_name = parse(dict[str, frozenset[str]], content, path.name)
+        pools = {parse_condition(name): genes for name, genes in by_name.items()}
+    elif content.startswith(b"["):
+        pools = dict.fromkeys(conditions, parse(frozenset[str], content, path.name))
+    else:
+        lines = content.decode(errors="replace").splitlines()
+        pools = dict.fromkeys(conditions, frozenset(line.strip() for line in lines if line.strip()))
+    missing = sorted(condition for condition in conditions if not pools.get(condition))
     if missing:
         raise InputError(f"{path.name}: no candidates for {len(missing):,} test conditions, such as {missing[0]}, expected some")
     return {condition: pools[condition] for condition in conditions}
-
-
-def _pool(genes: object, where: str) -> frozenset[str]:
-    if not isinstance(genes, list) or not genes or not all(isinstance(gene, str) and gene for gene in genes):
-        raise InputError(f"{where}: got {genes!r:.80}, expected a list of genes")
-    if n_repeated := len(genes) - len(set(genes)):
-        raise InputError(f"{where}: {n_repeated:,} genes are listed twice, expected each once")
-    return frozenset(genes)
 
 
 def pool_matrix(pools: Pools, conditions: Sequence[str], genes: Sequence[str]) -> Flags:

@@ -130,7 +130,7 @@ def evaluate(
         for name, scored in (("random", frozenset[str]()), ("ceiling", split.trained_genes))
     }
     lines: list[dict[str, Any]] = []
-    genes: list[pd.DataFrame] = []
+    genes: list[dict[str, Any]] = []
 
     def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats]]:
         """Yield the rows in blocks, with their scores; NaN for genes that are not ranked."""
@@ -145,11 +145,11 @@ def evaluate(
         report(position / len(models), f"{name}: ranking genes for {len(rows.x):,} {request.unit}s")
         places = [place for block, scores in rank(model, rows) for place in place_targets(scores, block.target_columns)]
         lines += _table_lines(name, score_rankings(places), levels, rows.conditions, strata)
-        genes += (table for block in rank(model, averages) for table in _first_genes(name, cells.genes, *block))
+        genes += (line for block in rank(model, averages) for line in _first_genes(name, cells.genes, *block))
     pool = ALL_GENES if request.candidates is None else request.candidates.name
     settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
     ceilings = ceilings_of(split, pools, len(cells.genes))
-    return Evaluation(settings, ceilings, pd.DataFrame(lines), pd.concat(genes, ignore_index=True))
+    return Evaluation(settings, ceilings, pd.DataFrame(lines), pd.DataFrame(genes))
 
 
 def _table_lines(
@@ -181,19 +181,20 @@ def _stratum(condition: str, split: Split) -> str:
     return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
 
 
-def _first_genes(model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats) -> Iterator[pd.DataFrame]:
+def _first_genes(model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats) -> Iterator[dict[str, Any]]:
     """Yield the first TOP genes that a model can score, and the targets, of each condition."""
     for condition, targets, row in zip(block.conditions, block.target_columns, scores, strict=True):
         order = np.argsort(-row, kind="stable")
         columns = [*dict.fromkeys([*order[np.isfinite(row[order])][:TOP], *targets])]
         [places] = place_targets(row[None], [columns])
-        table = pd.DataFrame(
+        lines = [
             {
                 "model": model,
                 "condition": str(condition),
-                "rank": [np.inf if place is None else place[0] + (place[1] - 1) / 2 for place in places],
-                "gene": [genes[column] for column in columns],
-                "is_target": [column in targets for column in columns],
+                "rank": np.inf if place is None else place[0] + (place[1] - 1) / 2,
+                "gene": genes[column],
+                "is_target": column in targets,
             }
-        )
-        yield table.sort_values("rank", kind="stable")
+            for column, place in zip(columns, places, strict=True)
+        ]
+        yield from sorted(lines, key=lambda line: line["rank"])

@@ -41,7 +41,7 @@ class Split:
     source: str = ""
 
     def __post_init__(self) -> None:
-        where = self.source or f"split {self.name}"
+        where = self.name
         for part in PARTS:
             if not getattr(self, part):
                 raise InputError(f"{where}: no {part} conditions, expected at least one")

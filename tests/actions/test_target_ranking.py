@@ -93,7 +93,7 @@ def test_models_are_not_evaluated_on_other_cells(workspace: Workspace, monkeypat
 def test_what_a_killed_deletion_left_is_no_ranking(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = train(workspace)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(file_io.shutil, "rmtree", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(file_io.shutil, "rmtree", lambda *_, **_options: (_ for _ in ()).throw(KeyboardInterrupt))
         folder.remove()
     assert target_ranking.list_all(workspace) == []
     assert target_ranking.create(workspace, cases.request()).saved_models() == ()

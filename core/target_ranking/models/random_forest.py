@@ -66,13 +66,13 @@ def tree_arrays(forest: Any) -> dict[str, NDArray[Any]]:
 def predict_shares(trees: Arrays, x: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the mean over trees of the class shares in a cell's leaf, of shape (n_cells,
     n_classes), as in scikit-learn. All cells go down one level at a time."""
-    total = np.zeros((len(x), trees["shares"].shape[1]))
+    total, cells = np.zeros((len(x), trees["shares"].shape[1])), np.arange(len(x))
     for root in trees["roots"]:
-        nodes, moving = np.full(len(x), root), np.arange(len(x))
-        while len(moving := moving[trees["feature"][nodes[moving]] >= 0]):
-            current = nodes[moving]
-            goes_left = x[moving, trees["feature"][current]] <= trees["threshold"][current]
-            nodes[moving] = np.where(goes_left, trees["left"][current], trees["right"][current])
+        nodes = np.full(len(x), root)
+        while (feature := trees["feature"][nodes]).max(initial=-1) >= 0:
+            goes_left = x[cells, feature] <= trees["threshold"][nodes]
+            below = np.where(goes_left, trees["left"][nodes], trees["right"][nodes])
+            nodes = np.where(feature >= 0, below, nodes)
         total += trees["shares"][trees["leaf"][nodes]]
     return np.asarray(total / len(trees["roots"]))
 

@@ -40,8 +40,7 @@ def target_ranks(genes: pd.DataFrame) -> pd.DataFrame:
     genes: model, gene, rank, is_target; of one condition.
     """
     targets = genes[genes["is_target"]].replace({"rank": {np.inf: np.nan}})
-    wide = targets.pivot(index="gene", columns="model", values="rank")
-    return wide[[*dict.fromkeys(targets["model"])]].rename_axis(columns=None).reset_index()
+    return _by_model(targets, "gene", "rank")
 
 
 def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
@@ -52,5 +51,10 @@ def first_genes(genes: pd.DataFrame) -> pd.DataFrame:
     first = genes.groupby("model", sort=False).head(TOP)
     places = first.groupby("model").cumcount() + 1
     texts = first["gene"] + first["is_target"].map({True: f" {HIT}", False: ""})
-    wide = first.assign(place=places, text=texts).pivot(index="place", columns="model", values="text").fillna("")
-    return wide[[*dict.fromkeys(first["model"])]].rename_axis(columns=None).reset_index()
+    return _by_model(first.assign(place=places, text=texts), "place", "text").fillna("")
+
+
+def _by_model(table: pd.DataFrame, index: str, values: str) -> pd.DataFrame:
+    """Return a row for each value of a column, and a column of values for each model."""
+    wide = table.pivot(index=index, columns="model", values=values)
+    return wide[table["model"].unique()].rename_axis(columns=None).reset_index()
