@@ -32,7 +32,7 @@ def examples() -> Sequence[Result]:
         tuple(compare_splits(rows, tables)),
         (RowFinding("train", "the order of rows in the file reveals labels: DE 0.990 over all rows"),),
         (TextCheck("pack", 3, 2, 1, ("states labels as they are: Pa_Ga",)), TextCheck("other", 0, error="its file is gone")),
-        (SpaceCheck("near", None, (probe,), ties=3), SpaceCheck("gone", "bmdm", error="its file is gone")),
+        (SpaceCheck("near", None, (probe,)), SpaceCheck("gone", "bmdm", error="its file is gone")),
         (),
         tables.notes,
         (LeakPower("gene", "DE", 0.5, 0.25, float("nan"), 40),),
