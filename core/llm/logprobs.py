@@ -26,12 +26,11 @@ _LETTER = re.compile(r"[^A-Za-z0-9]*+([A-Za-z0-9])(?![A-Za-z0-9_])")  # after a 
 class LetterProbabilities:
     """The letter that was answered and the probability of each allowed letter; the probabilities sum to 1.
 
-    missing: letters that the server did not list, or without a usable number; their probability is a lower bound.
+    That of a letter that the server did not list, or without a usable number, is a lower bound.
     """
 
     answered: str
     probabilities: Mapping[str, float]
-    missing: tuple[str, ...] = ()
 
 
 def letter_probabilities(
@@ -63,8 +62,7 @@ def letter_probabilities(
         return Unparsed(f"the answer {answered} has no log-probability")
     floor = min(logprobs.values()) - FLOOR_GAP
     probabilities = softmax([logprobs.get(letter, floor) for letter in letters])
-    missing = tuple(letter for letter in letters if letter not in logprobs)
-    return LetterProbabilities(answered, dict(zip(letters, map(float, probabilities), strict=True)), missing)
+    return LetterProbabilities(answered, dict(zip(letters, map(float, probabilities), strict=True)))
 
 
 def is_missing(logprob: float) -> bool:

@@ -20,6 +20,8 @@ from core.texts import list_choices
 if TYPE_CHECKING:
     import pandas as pd
 
+_PLAIN = ("content", "role", "stage", "pair_id", "pert", "gene", "has_dossier")  # columns of texts, as rules read them
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -91,14 +93,8 @@ def answer_by_rule(rubric: Rubric, texts: pd.DataFrame, begun: float | None = No
 
 
 def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
-    """Yield the rows of `core.store.rubrics.texts`; the columns after `findings` may be missing."""
-    names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
-    more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
-    for values in zip(*(texts[name] for name in (*names, *more)), strict=True):
-        row: dict[str, Any] = dict(zip((*names, *more), values, strict=True))
-        row["findings"] = tuple(row["findings"])
-        if "flags" in row:
-            row["flags"] = tuple(row["flags"])
-        if "briefs" in row:
-            row["briefs"] = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
-        yield RuleText(**row)
+    """Yield the rows of `core.store.rubrics.texts`."""
+    for row in texts.to_dict("records"):
+        briefs = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
+        plain: dict[str, Any] = {name: row[name] for name in _PLAIN}
+        yield RuleText(**plain, findings=tuple(row["findings"]), flags=tuple(row["flags"]), briefs=briefs)

@@ -26,6 +26,9 @@ TEXTS = pd.DataFrame(
         "role": ["EFFECT", "NULL", "EFFECT"],
         "content": ["NF-kB rises.", "C", "A nf-κB site."],
         "findings": [[], ["short"], []],
+        "flags": [[], [], []],
+        "briefs": [[], [], []],
+        "has_dossier": [False, False, False],
     }
 )
 
