@@ -113,24 +113,19 @@ def _find_direction(mention: _Mention) -> Label | None:
     return None
 
 
-def _right(stated: list[tuple[_Mention, Label]]) -> tuple[str, int] | None:
-    """Return how statements agree with labels ("as they are" or "inverted") and how often; None for neither, or for chance.
+def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
+    """Yield how statements agree with labels, as they are or inverted; nothing for neither, or for chance.
 
     A label of unknown direction agrees with both. Statements that all give the same direction count only if there are many.
     """
     if len({said for _, said in stated}) == 1 and len(stated) < LEAST_UNVARIED:
-        return None
+        return
+    rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
     for way, meant in (("as they are", lambda said: said), ("inverted", _OPPOSITE.__getitem__)):
         n = sum(meant(said) == each.label or (each.label == Label.DE and said != Label.NONE) for each, said in stated)
         # the probability of at least this many right statements if each is right with probability 1/2
         chance = sum(comb(len(stated), k) for k in range(n, len(stated) + 1)) / 2 ** len(stated)
         if n >= STATED_RIGHT * len(stated) and chance <= LEAST_CHANCE:
-            return way, n
-    return None
-
-
-def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
-    if found := _right(stated):
-        way, n = found
-        rows = [f"{mention.row} ({said}, in the text about {mention.of})" for mention, said in stated]
-        yield f"states labels {way}: {n:,} of {len(stated):,} directions beside named rows are correct: {list_some(rows, SHOWN)}"
+            counted = f"{n:,} of {len(stated):,} directions beside named rows are correct"
+            yield f"states labels {way}: {counted}: {list_some(rows, SHOWN)}"
+            return

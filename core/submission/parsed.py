@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -135,12 +135,7 @@ def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequen
     table, unpacked = (content, base) if not base.zipped else _unzip(content, base, faults)
     sheet = None if table is None else _read_sheet(table, unpacked, faults)
     results = () if sheet is None or table is None else _read_rows(_rename_repeated_columns(table, sheet.header), name)
-    return File(
-        *(name, layout, base.expected, provenance, base.zipped, unpacked.paths, unpacked.folder, unpacked.members),
-        sheet=sheet,
-        results=results,
-        faults=faults,
-    )
+    return replace(unpacked, sheet=sheet, results=results, faults=faults)
 
 
 def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
@@ -162,7 +157,7 @@ def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, Fi
     inside_of = f"{folder}/" if folder else ""
     members = {path.removeprefix(inside_of): data for path, data in found.items() if path.startswith(inside_of)}
     table = found[tables[0]] if len(tables) == 1 else None
-    return table, File(file.name, file.layout, file.expected, file.provenance, True, paths, folder, members)
+    return table, replace(file, paths=paths, folder=folder, members=members)
 
 
 def _is_wanted(path: str) -> bool:

@@ -12,8 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 from core.evidence.packs import Packs, Source
 from core.features.perturbqa.baselines.material import GeneKnowledge, Material, make_graphs, make_material
-from core.features.perturbqa.baselines.table import BASELINES, BaselineTable, score_baselines
-from core.scoring.baselines import BaselineScore, dataset_baselines
+from core.features.perturbqa.baselines.table import BASELINES, score_baselines
+from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.transfer.row_index import RowIndex
 
 pytestmark = pytest.mark.real
@@ -50,7 +50,7 @@ def material(frame: pd.DataFrame, shared_data: Path) -> Material:
 
 
 @pytest.fixture(scope="module")
-def table(material: Material) -> BaselineTable:
+def table(material: Material) -> tuple[Baseline, ...]:
     return score_baselines(material)
 
 
@@ -65,13 +65,15 @@ def test_nulls_are_a_half_in_every_gene(frame: pd.DataFrame) -> None:
 
 
 @pytest.mark.soak
-def test_scores_are_those_of_a_loop_with_scikit_learn(frame: pd.DataFrame, material: Material, table: BaselineTable) -> None:
+def test_scores_are_those_of_a_loop_with_scikit_learn(
+    frame: pd.DataFrame, material: Material, table: tuple[Baseline, ...]
+) -> None:
     test, train = (frame[frame["split"] == split] for split in ("test", "train"))
     directed = test["label"].isin(["up", "down"]).to_numpy()
     rate_de = (train["label"] != "none").mean()
     rate_up = (train["label"] == "up").sum() / train["label"].isin(["up", "down"]).sum()
     predicted = BASELINES[VOTE].make(material)
-    [scored] = [each for each in table.baselines if each.name == VOTE]
+    [scored] = [each for each in table if each.name == VOTE]
     de = np.where(np.isnan(predicted.de), rate_de, predicted.de).round(14)
     assert_same(scored.de, test, de, (test["label"] != "none").to_numpy())
     assert predicted.up is not None
@@ -91,9 +93,9 @@ def assert_same(found: BaselineScore | None, rows: pd.DataFrame, score: np.ndarr
 
 
 @pytest.mark.soak
-def test_lines_without_a_language_model_know_something(table: BaselineTable) -> None:
+def test_lines_without_a_language_model_know_something(table: tuple[Baseline, ...]) -> None:
     """The vote of a gene's own rows is above chance on both questions, as the published retrieval is."""
-    [vote] = [each for each in table.baselines if each.name == VOTE]
+    [vote] = [each for each in table if each.name == VOTE]
     assert vote.de is not None
     assert vote.dir is not None
     assert vote.de.macro.shown.low > 0.5

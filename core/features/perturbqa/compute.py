@@ -11,7 +11,7 @@ from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.features.perturbqa.baselines.material import benchmark_of_lines, make_material, read_gene_knowledge
 from core.features.perturbqa.baselines.published_scores import load_published_scores
 from core.features.perturbqa.baselines.split import SplitBaselines
-from core.features.perturbqa.baselines.table import BaselineTable, score_baselines
+from core.features.perturbqa.baselines.table import Reach, measure_coverage, score_baselines
 from core.scoring.baselines import dataset_baselines
 from core.store import datasets, pairs
 from core.transfer.row_index import RowIndex
@@ -42,22 +42,23 @@ def compute_baselines(
         if training.id != scored.id:
             frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
     baselines = dataset_baselines(frame, request.split, cells.control_expression_of(workspace, scored.id))
-    table = BaselineTable((), ())
+    coverage: tuple[Reach, ...] = ()
     sources: tuple[str, ...] = ()
     if request.split != TRAIN:
         index = RowIndex.of_frame(frame)
         hashes = packs.pack_hashes(workspace, scored.organism, or_another=True)
         genes = read_gene_knowledge(packs.read_packs(workspace, hashes), index.symbols)
         splits = frame["split"].to_numpy(dtype=object)
-        table = score_baselines(make_material(index, splits, request.split, genes, request.attention), progress)
-        sources = genes.sources
+        material = make_material(index, splits, request.split, genes, request.attention)
+        baselines = (*baselines, *score_baselines(material, progress))
+        coverage, sources = measure_coverage(material), genes.sources
     return SplitBaselines(
         scored.name,
         request.split,
         training.name,
         int(((frame["split"] == request.split) & frame["label"].notna()).sum()),
-        (*baselines, *table.baselines),
-        table.coverage,
+        baselines,
+        coverage,
         sources,
         load_published_scores().of(scored.name),
         scored.marks,

@@ -16,7 +16,7 @@ from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.base import Prediction
 from core.features.perturbqa.baselines.material import Material, benchmark_of_lines, make_material
 from core.features.perturbqa.baselines.published_scores import load_published_scores
-from core.features.perturbqa.baselines.table import BASELINES, Share, score_baselines
+from core.features.perturbqa.baselines.table import BASELINES, Share, measure_coverage, score_baselines
 from core.scoring.baselines import BaselineScore
 from core.transfer.row_index import RowIndex
 from tests.features.perturbqa import cases
@@ -88,8 +88,7 @@ def test_a_vote_of_the_genes_own_rows_prefers_close_perturbations() -> None:
 
 @pytest.mark.soak
 def test_scores_are_those_of_a_loop_with_scikit_learn() -> None:
-    table = score_baselines(MATERIAL)
-    by_name = {each.name: each for each in table.baselines}
+    by_name = {each.name: each for each in score_baselines(MATERIAL)}
     base_de, base_up = (TRAIN["label"] != "none").mean(), (TRAIN["label"] == "up").sum() / (TRAIN["label"] != "none").sum()
     for name in FREE:
         predicted, scored = predict(name), by_name[name]
@@ -122,8 +121,7 @@ def check(
 
 @pytest.mark.soak
 def test_coverage_counts_perturbations_genes_and_rows() -> None:
-    table = score_baselines(MATERIAL)
-    [network, descriptions] = table.coverage
+    [network, descriptions] = measure_coverage(MATERIAL)
     assert (network.perts, descriptions.perts) == (Share(5, 6), Share(5, 6))
     assert (network.genes, descriptions.genes) == (Share(2, 10), Share(0, 10))
     assert (network.rows, descriptions.rows) == (Share(10, 60), Share(0, 60))
@@ -131,7 +129,7 @@ def test_coverage_counts_perturbations_genes_and_rows() -> None:
 
 def test_what_is_lacking_is_said_and_the_others_are_computed() -> None:
     only_text = Packs(descriptions=PACKS.descriptions, sources={"descriptions": PACKS.sources["descriptions"]})
-    found = {each.name: each for each in score_baselines(cases.material(FRAME, only_text)).baselines}
+    found = {each.name: each for each in score_baselines(cases.material(FRAME, only_text))}
     assert "string_edges.json" in found["network kNN"].lacks
     assert "string_edges.json" in found["retrieval vote"].lacks
     assert found["text kNN"].lacks is None

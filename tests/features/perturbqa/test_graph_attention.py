@@ -65,7 +65,7 @@ def test_without_torch_its_row_says_so_and_the_others_are_computed(monkeypatch: 
         raise MissingPackage(f"{purpose} needs the package {module}: pip install -r requirements-models.txt")
 
     monkeypatch.setattr(graph_attention, "require_package", missing)
-    found = {each.name: each for each in score_baselines(cases.material(FRAME, PACKS, SMALL)).baselines}
+    found = {each.name: each for each in score_baselines(cases.material(FRAME, PACKS, SMALL))}
     assert "requirements-models.txt" in found["graph attention network"].lacks
     assert found["graph attention network"].de is None
     assert found["network kNN"].de is not None

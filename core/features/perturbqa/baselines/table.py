@@ -53,15 +53,7 @@ class Reach:
         return f"{self.knowledge}: " + ", ".join(f"{share.covered:,} of {share.of:,} {what}" for what, share in counts.items())
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineTable:
-    """The baselines that read knowledge, on a split. coverage: by kinds of knowledge."""
-
-    baselines: tuple[Baseline, ...]
-    coverage: tuple[Reach, ...]
-
-
-def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
+def score_baselines(material: Material, progress: Progress = lambda _: None) -> tuple[Baseline, ...]:
     """Return every baseline's score. A baseline with missing inputs names them, and the others are still computed."""
     rates = material.base_rates()
     baselines: list[Baseline] = []
@@ -80,7 +72,7 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
             )
             baselines.append(_baseline(each.name, predicted, rows))
         progress((i + 1) / len(BASELINES))
-    return BaselineTable(tuple(baselines), _reach(material))
+    return tuple(baselines)
 
 
 def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str | None]:
@@ -110,7 +102,8 @@ def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
     return Baseline(name, *score_baseline(rows), predicted.note or None, on_covered)
 
 
-def _reach(material: Material) -> tuple[Reach, ...]:
+def measure_coverage(material: Material) -> tuple[Reach, ...]:
+    """Return how many of the rows to predict each kind of knowledge covers."""
     perts, genes = np.unique(material.rows.pert), np.unique(material.rows.gene)
     found = []
     for name, covered in material.genes.pack_coverage().items():
