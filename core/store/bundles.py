@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from core.errors import InputError
-from core.row_schema import TABLES, Column, TableSchema, field_names
+from core.row_schema import TABLES, Column, field_names
 from core.store import calls, evidence
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one
@@ -20,35 +20,30 @@ from core.types import Evidence
 _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"
 
 
-def _query(part: str, table: TableSchema) -> str:
-    """Return all rows of a run in one table, its parameter $run."""
-    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
-    return f"{_selection(part, table)} WHERE {of_run} ORDER BY {_order_of(part)}"
-
-
-def _selection(part: str, table: TableSchema) -> str:
-    columns = ", ".join(_select_columns(column) for column in table.columns)
+def _select(cursor: Cursor, part: str, condition: str, values: list[Any]) -> pa.Table:
+    """Return the rows q of a part that a condition chooses, sorted; lists of words are joined by blanks."""
+    table = TABLES[part]
+    columns = ", ".join(map(_select_column, table.columns))
     joined = _JOINED if any(column.of_pair for column in table.columns) else ""
-    return f"SELECT {columns} FROM {part} q {joined}"
+    order = ", ".join(f"q.{name}" for name in table.order or table.key)
+    query = f"SELECT {columns} FROM {part} q {joined} WHERE {condition} ORDER BY {order}"
+    return cursor.sql(query, params=values).to_arrow_table()
 
 
-def _order_of(part: str) -> str:
-    return ", ".join(f"q.{name}" for name in TABLES[part].order or TABLES[part].key)
-
-
-def _select_columns(column: Column) -> str:
+def _select_column(column: Column) -> str:
     if column.kind == "words":
         return f"array_to_string(q.{column.name}, ' ') AS {column.name}"
     return f"{'p' if column.of_pair else 'q'}.{column.name}"
 
 
-_QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
-_SELECTED = {part: _selection(part, table) for part, table in TABLES.items()}
+def _of_run(part: str) -> str:
+    """Return the condition on the rows q of a part that they are a run's; its parameter is the run's id."""
+    return f"q.id IN (SELECT {part} FROM row_{part} WHERE run = ?)" if TABLES[part].shared else "q.run = ?"
 
 
 def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
     """Return one of the tables of the run with this id, sorted; lists of words are joined by blanks."""
-    return cursor.sql(_QUERIES[part], params={"run": run}).to_arrow_table()
+    return _select(cursor, part, _of_run(part), [run])
 
 
 def read_in_pieces(cursor: Cursor, run: str, part: str) -> Iterator[pa.Table]:
@@ -56,7 +51,7 @@ def read_in_pieces(cursor: Cursor, run: str, part: str) -> Iterator[pa.Table]:
     found = False
     for condition, values in _pieces(cursor, run, part):
         found = True
-        yield cursor.sql(f"{_SELECTED[part]} WHERE {condition} ORDER BY {_order_of(part)}", params=values).to_arrow_table()
+        yield _select(cursor, part, condition, values)
     if not found:
         yield read_part(cursor, run, part)
 
@@ -68,7 +63,7 @@ def _pieces(cursor: Cursor, run: str, part: str) -> Iterator[tuple[str, list[Any
             yield batch.condition.replace("e.rowid", "q.rowid"), list(batch.values)
         return
     size_of = " + ".join(f"strlen(q.{name})" for name in ("body", "request", "reply") if name in TABLES[part].names)
-    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = ?)"
+    of_run = _of_run(part)
     rows = cursor.execute(f"SELECT q.id, {size_of} FROM {part} q WHERE {of_run} ORDER BY q.id", [run]).fetchall()
     first, size = 0, 0
     for at, (key, n_bytes) in enumerate(rows):
