@@ -54,9 +54,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
     if not isinstance(entry, RetryMark):
         _check(entry)
     try:
-        text = json.dumps(
-            {"v": VERSION, **_WRITERS[type(entry)](entry)}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        text = json.dumps({"v": VERSION, **_as_json(entry)}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return f"{scrub(text)}\n".encode()
     except (ValueError, TypeError, RecursionError) as error:  # also UnicodeEncodeError
         where = "rows to ask again" if isinstance(entry, RetryMark) else f"row {pair_id_of(entry)!r}"
@@ -69,9 +67,8 @@ def decode_entry(line: bytes) -> Entry:
         values = _parse(line)
         if values["v"] != VERSION:
             raise InputError(f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk to read it")
-        kind = next(name for name in _READERS if name in values)
-        return _READERS[kind](values[kind])
-    except (ValueError, KeyError, TypeError, StopIteration, RecursionError) as error:
+        return _from_json(values)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row") from error
 
 
@@ -114,46 +111,32 @@ def _check_prediction(prediction: Prediction) -> None:
         raise InputError(f"row {prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
 
 
-def _write_row(row: RowResult) -> dict[str, Any]:
+def _as_json(entry: Entry) -> dict[str, Any]:
+    if isinstance(entry, RetryMark):
+        return {"again": list(entry.pair_ids)}
+    calls = [record_as_json(call) for call in entry.calls]
+    if isinstance(entry, Failed):
+        return {"failed": {"pair_id": entry.pair_id, "kind": entry.kind, "message": entry.message, "calls": calls}}
     return {
         "row": {
-            "prediction": record_as_json(row.prediction),
-            "events": [record_values(event) for event in row.events],
-            "evidence": [record_as_json(item) for item in row.evidence],
-            "calls": [record_as_json(call) for call in row.calls],
+            "prediction": record_as_json(entry.prediction),
+            "events": [record_values(event) for event in entry.events],
+            "evidence": [record_as_json(item) for item in entry.evidence],
+            "calls": calls,
         }
     }
 
 
-def _write_failure(row: Failed) -> dict[str, Any]:
-    calls = [record_as_json(call) for call in row.calls]
-    return {"failed": {"pair_id": row.pair_id, "kind": row.kind, "message": row.message, "calls": calls}}
-
-
-def _write_retry_mark(entry: RetryMark) -> dict[str, Any]:
-    return {"again": list(entry.pair_ids)}
-
-
-def _read_row(values: Mapping[str, Any]) -> RowResult:
+def _from_json(values: Mapping[str, Any]) -> Entry:
+    if "again" in values:
+        return RetryMark(tuple(values["again"]))
+    content = values["failed"] if "failed" in values else values["row"]
+    calls = tuple(record_from_json(Call, call) for call in content["calls"])
+    if "failed" in values:
+        return Failed(**{**content, "calls": calls})
     return RowResult(
-        record_from_json(Prediction, values["prediction"]),
-        tuple(TraceEvent(*event) for event in values["events"]),
-        tuple(record_from_json(Evidence, item) for item in values["evidence"]),
-        tuple(record_from_json(Call, call) for call in values["calls"]),
+        record_from_json(Prediction, content["prediction"]),
+        tuple(TraceEvent(*event) for event in content["events"]),
+        tuple(record_from_json(Evidence, item) for item in content["evidence"]),
+        calls,
     )
-
-
-def _read_failure(values: Mapping[str, Any]) -> Failed:
-    return Failed(**{**values, "calls": tuple(record_from_json(Call, call) for call in values["calls"])})
-
-
-def _read_retry_mark(values: list[str]) -> RetryMark:
-    return RetryMark(tuple(values))
-
-
-_WRITERS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
-    RowResult: _write_row,
-    Failed: _write_failure,
-    RetryMark: _write_retry_mark,
-}
-_READERS: Mapping[str, Callable[[Any], Entry]] = {"row": _read_row, "failed": _read_failure, "again": _read_retry_mark}
