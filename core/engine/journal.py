@@ -43,7 +43,6 @@ class Progress:
     finished: set[str] = field(default_factory=set)
     failed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rejected_keys: set[str] = field(default_factory=set)
-    kinds: Counter[str] = field(default_factory=Counter)
     cost: Counter[str] = field(default_factory=Counter)
     spent: int = 0
     repeated: int = 0

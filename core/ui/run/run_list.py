@@ -13,7 +13,6 @@ from core.actions import job_control, run_control
 from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
-from core.engine.journal import read_progress
 from core.engine.run_state import Status
 from core.store.runs import Run
 from core.texts import describe_duration
@@ -117,7 +116,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     changes: dict[str, Any] = {}
 
     def details() -> None:
-        _show_details(context.workspace, run, status)
+        _show_details(status)
         if not context.workspace.settings.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
@@ -126,7 +125,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     show_job(context.workspace, job, parts)
 
 
-def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
+def _show_details(status: Status) -> None:
     counts = status.counts
     if status.servers:
         _show_servers(status)
@@ -135,9 +134,7 @@ def _show_details(workspace: Workspace, run: Run, status: Status) -> None:
             f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
         )
     if counts.failed:
-        kinds_of_failure = read_progress(workspace.run_folder(run.id).rows).kinds
-        text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds_of_failure.most_common())
-        st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
+        st.markdown(f":orange[{counts.failed:,} rows failed]")
 
 
 def _show_links(run: Run, status: Status) -> None:
