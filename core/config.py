@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.errors import InputError
 from core.net.addresses import check_address, is_local, is_loopback
@@ -50,81 +50,62 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
 
 
-def _setting(value: Any, variable: str, kind: SettingType, what: str, default: str = "", *, repr: bool = True) -> Any:
+def _setting(value: Any, kind: SettingType, what: str, default: str = "", *, repr: bool = True) -> Any:
     """Return a field of Settings. default: in words, if the value itself does not say it."""
-    about = {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
-    return field(default=value, repr=repr, metadata=about)
+    return field(default=value, repr=repr, metadata={"type": kind, "what": what, "default": default})
+
+
+def variable_of(setting: str) -> str:
+    """Return the environment variable of a field of Settings."""
+    return f"PERTURBDESK_{setting.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a workspace lies and how it may be used; `settings_table` has a row for each field."""
+    """Where a workspace lies and how it may be used; the environment variable of a field is that of `variable_of`."""
 
-    workspace: Path = _setting(REPOSITORY, "WORKSPACE", FOLDER, "The folder that holds data/ and cache/.", "the repository")
+    workspace: Path = _setting(REPOSITORY, FOLDER, "The folder that holds data/ and cache/.", "the repository")
     import_roots: tuple[Path, ...] = _setting(
         (),
-        "IMPORT_ROOTS",
         FOLDERS,
         "The folders that the page Data may import from by path.",
         "the workspace, the folder the app was started from, the home folder",
     )
-    read_only: bool = _setting(False, "READ_ONLY", YES_OR_NO, "Refuse every change.", "no")
-    busy_timeout_s: float = _setting(
-        30.0, "BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."
-    )
-    store_memory_mb: int = _setting(
-        180, "STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."
-    )
-    upload_memory_mb: int = _setting(
-        2000, "UPLOAD_MEMORY_MB", MEGABYTES, "What an upload to a shared server may take in memory while it is read."
-    )
-    upload_time_s: float = _setting(600.0, "UPLOAD_TIME_S", SECONDS, "How long an upload to a shared server may take to be read.")
-    upload_file_mb: int = _setting(1024, "UPLOAD_FILE_MB", MEGABYTES, "The largest file that a page takes as an upload.")
-    upload_person_mb: int = _setting(
-        2048, "UPLOAD_PERSON_MB", MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server."
-    )
-    upload_total_mb: int = _setting(4096, "UPLOAD_TOTAL_MB", MEGABYTES, "What all open tabs together may hold of uploads.")
-    tab_kept_s: float = _setting(
-        60.0, "TAB_KEPT_S", SECONDS, "How long a tab whose connection broke may come back to what it had."
-    )
-    mirror: str = _setting("", "MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
-    author: str = _setting(
-        "unknown", "AUTHOR", TEXT, "The name in the audit log and under notes.", "the user's name on this machine"
-    )
+    read_only: bool = _setting(False, YES_OR_NO, "Refuse every change.", "no")
+    busy_timeout_s: float = _setting(30.0, SECONDS, "How long to wait for the store while another process holds it.")
+    store_memory_mb: int = _setting(180, MEGABYTES, "What the store may hold in memory before it writes to disk.")
+    upload_memory_mb: int = _setting(2000, MEGABYTES, "What an upload to a shared server may take in memory while it is read.")
+    upload_time_s: float = _setting(600.0, SECONDS, "How long an upload to a shared server may take to be read.")
+    upload_file_mb: int = _setting(1024, MEGABYTES, "The largest file that a page takes as an upload.")
+    upload_person_mb: int = _setting(2048, MEGABYTES, "What one person's open tabs may hold of uploads, on a shared server.")
+    upload_total_mb: int = _setting(4096, MEGABYTES, "What all open tabs together may hold of uploads.")
+    tab_kept_s: float = _setting(60.0, SECONDS, "How long a tab whose connection broke may come back to what it had.")
+    mirror: str = _setting("", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
+    author: str = _setting("unknown", TEXT, "The name in the audit log and under notes.", "the user's name on this machine")
     api_key: str = _setting(
-        "", "API_KEY", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none", repr=False
+        "", KEY, "The key of the model servers in ENDPOINT and ENDPOINTS, and of no other.", "none", repr=False
     )
-    endpoint: str = _setting(ENDPOINT, "ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
+    endpoint: str = _setting(ENDPOINT, ADDRESS, "The model server to ask unless another is named.")
     endpoints: tuple[str, ...] = _setting(
-        (), "ENDPOINTS", ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
+        (), ADDRESSES, "Further model servers that get API_KEY; a shared server asks no others.", "none"
     )
     api_keys: tuple[tuple[str, str], ...] = _setting(
-        (), "API_KEYS", KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none", repr=False
+        (), KEYS, "Model servers with a key of their own: ADDRESS=KEY, or a table in the file.", "none", repr=False
     )
-    ray_addresses: tuple[str, ...] = _setting(
-        (), "RAY_ADDRESSES", HOSTS, "The Ray clusters that a shared server may join.", "none"
-    )
-    price_prompt: float | None = _setting(None, "PRICE_PROMPT", PRICE, "What a million tokens of prompts cost.", "unknown")
-    price_completion: float | None = _setting(
-        None, "PRICE_COMPLETION", PRICE, "What a million tokens of answers cost.", "unknown"
-    )
-    mygene: str = _setting(MYGENE, "MYGENE", ADDRESS, "Where MyGene.info is asked.")
-    string: str = _setting(STRING, "STRING", ADDRESS, "Where STRING is asked.")
-    pubmed: str = _setting(PUBMED, "PUBMED", ADDRESS, "Where PubMed is asked.")
-    ncbi_api_key: str = _setting(
-        "", "NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none", repr=False
-    )
-    contact: str = _setting("", "CONTACT", E_MAIL, "An e-mail address that public sources are told.", "none")
+    ray_addresses: tuple[str, ...] = _setting((), HOSTS, "The Ray clusters that a shared server may join.", "none")
+    price_prompt: float | None = _setting(None, PRICE, "What a million tokens of prompts cost.", "unknown")
+    price_completion: float | None = _setting(None, PRICE, "What a million tokens of answers cost.", "unknown")
+    mygene: str = _setting(MYGENE, ADDRESS, "Where MyGene.info is asked.")
+    string: str = _setting(STRING, ADDRESS, "Where STRING is asked.")
+    pubmed: str = _setting(PUBMED, ADDRESS, "Where PubMed is asked.")
+    ncbi_api_key: str = _setting("", KEY, "NCBI's key, which raises PubMed's rate; sent to PUBMED alone.", "none", repr=False)
+    contact: str = _setting("", E_MAIL, "An e-mail address that public sources are told.", "none")
 
-    base_url: str = _setting("", "BASE_URL", ADDRESS, "Where others reach the app: links begin with it.", "none")
-    sign_in: bool = _setting(False, "SIGN_IN", YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]")
-    editors: tuple[str, ...] = _setting((), "EDITORS", E_MAILS, "Who may change things once signed in.", "nobody")
-    readers: tuple[str, ...] = _setting(
-        (), "READERS", E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody"
-    )
-    secrets_file: Path = _setting(
-        SECRETS_FILE, "SECRETS_FILE", FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml"
-    )
+    base_url: str = _setting("", ADDRESS, "Where others reach the app: links begin with it.", "none")
+    sign_in: bool = _setting(False, YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]")
+    editors: tuple[str, ...] = _setting((), E_MAILS, "Who may change things once signed in.", "nobody")
+    readers: tuple[str, ...] = _setting((), E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody")
+    secrets_file: Path = _setting(SECRETS_FILE, FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml")
 
     @property
     def data(self) -> Path:
@@ -163,31 +144,6 @@ class Settings:
         )
 
 
-class SettingRow(NamedTuple):
-    """One row of the settings table: its environment variable, how it is written, its default, what it does.
-
-    field: of Settings. secret: it is never shown, and may stand in .streamlit/secrets.toml under the variable's name.
-    """
-
-    field: str
-    variable: str
-    type: str
-    default: str
-    what: str
-    secret: bool
-
-
-def settings_table() -> list[SettingRow]:
-    """Return every setting, in the order of Settings."""
-    rows = []
-    for each in fields(Settings):
-        about = each.metadata
-        secret = about["type"] in SECRET
-        default = about["default"] or str(each.default)
-        rows.append(SettingRow(each.name, about["variable"], about["type"].name, default, about["what"], secret))
-    return rows
-
-
 def load_settings(workspace: Path | None = None) -> Settings:
     """Return settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
@@ -196,16 +152,17 @@ def load_settings(workspace: Path | None = None) -> Settings:
     """
     named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
     file = _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
-    in_file = [each.metadata["variable"] for each in fields(Settings) if each.metadata["type"] in (*SECRET, E_MAILS)]
+    in_file = [variable_of(each.name) for each in fields(Settings) if each.metadata["type"] in (*SECRET, E_MAILS)]
     texts = {**settings_in_file(file, in_file), **os.environ}
     values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
     if workspace is not None:
         texts.pop("PERTURBDESK_WORKSPACE", None)
         values["workspace"] = _value_of("--workspace", str(workspace), FOLDER)
     for each in fields(Settings):
-        text = texts.get(each.metadata["variable"], "").strip()
+        variable = variable_of(each.name)
+        text = texts.get(variable, "").strip()
         if text:
-            values[each.name] = _value_of(each.metadata["variable"], text, each.metadata["type"])
+            values[each.name] = _value_of(variable, text, each.metadata["type"])
     return Settings(**values)
 
 
