@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
 from core.plots import gene_row_counts
 
-# x and y have one row, z has three, of which one is unlabelled.
-LABELS = ["none", "none", "up", "de", None]
-GENES = list("xyzzz")
+# x and y have one row, z has two.
+LABELS = ["none", "none", "up", "de"]
+GENES = list("xyzz")
 TABLE = gene_row_counts.table(LABELS, GENES)
 
 
 def test_table_by_hand() -> None:
     table = gene_row_counts.table(LABELS, GENES)
-    counts = table[["rows_per_gene", "genes", "rows", "labelled", "with_effect"]].to_numpy().tolist()
-    assert counts == [["1", 2, 2, 2, 0], ["3", 1, 3, 2, 2]]
+    counts = table[["rows_per_gene", "genes", "rows", "with_effect"]].to_numpy().tolist()
+    assert counts == [["1", 2, 2, 0], ["2", 1, 2, 2]]
     assert table["share_de"].tolist() == [0, 1]
     # Wilson for 0 of 2, z² = 3.8415: from 0 to z² / (2 + z²) = .6576; for 2 of 2 the mirror image.
     assert table[["low", "high"]].to_numpy() == pytest.approx(np.array([[0, 0.6576], [0.3424, 1]]), abs=1e-4)
@@ -33,19 +32,7 @@ def test_shares_with_whiskers_beside_the_overall_share() -> None:
     chart = gene_row_counts.figure(gene_row_counts.table(LABELS, GENES))
     dots = chart.data[0]
     assert list(dots.y) == [0, 100]
-    assert list(chart.layout.xaxis.ticktext) == ["1", "3"]
+    assert list(chart.layout.xaxis.ticktext) == ["1", "2"]
     np.testing.assert_allclose(dots.error_y.array, [65.76, 0], atol=0.01)
     np.testing.assert_allclose(dots.error_y.arrayminus, [0, 65.76], atol=0.01)
-    assert [shape.y0 for shape in chart.layout.shapes] == [50]  # two of four labelled rows
-
-
-def test_without_labels_the_rows_are_counted() -> None:
-    table = gene_row_counts.table([None] * 5, GENES)
-    assert table[["share_de", "low", "high"]].isna().all(axis=None)
-    chart = gene_row_counts.figure(table)
-    assert (chart.data[0].type, list(chart.data[0].y)) == ("bar", [2, 3])
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(InputError, match="arrays of different lengths"):
-        gene_row_counts.table(LABELS, GENES[:2])
+    assert [shape.y0 for shape in chart.layout.shapes] == [50]  # two of four rows
