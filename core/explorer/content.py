@@ -19,7 +19,6 @@ from core.transfer.cuts import variances_between
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import LiveFusion
 
-FORMAT = 1  # of what `make_content` returns
 LABELLED, EFFECT, UP, DIRECTED = 1, 2, 4, 8  # flags of a row's outcome; fusion.js reads them
 METRICS = ("de", "dir", "mean")
 
@@ -51,7 +50,6 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
     scale = live.percentiles.weight_scale
     scored = labels and bool(live.outcome.labelled.any())
     return {
-        "format": FORMAT,
         "rows": len(live.rows),
         "names": list(rows.components),
         "keys": list(rows.keys),

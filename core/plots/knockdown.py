@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -19,12 +20,22 @@ def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
     (share, NaN is not drawn).
     """
     known = table.dropna(subset=["remaining"])
+    known = known.assign(has_failed=known["remaining"] > most_remaining)
     whole = known[known["guide"] == ""].sort_values(["remaining", "target"])
     place = {target: i + 1 for i, target in enumerate(whole["target"])}
-    guides = known[known["guide"] != ""]
     chart = go.Figure()
-    _draw_marks(chart, guides, place, most_remaining, {"symbol": "circle-open", "size": 6})
-    _draw_marks(chart, whole, place, most_remaining, {"symbol": "diamond", "size": 8})
+    for part, marker in (
+        (known[known["guide"] != ""], {"symbol": "circle-open", "size": 6}),
+        (whole, {"symbol": "diamond", "size": 8}),
+    ):
+        chart.add_scatter(
+            x=part["target"].map(place),
+            y=(100 * part["remaining"]).clip(upper=_HIGHEST),
+            mode="markers",
+            marker={"color": np.where(part["has_failed"], theme.WARNING, theme.CHOSEN), **marker},
+            hovertext=[_hover(row) for row in part.itertuples()],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
     right = drawing.draw_horizontal(chart, drawing.Line(100 * most_remaining, f"{100 * most_remaining:.0f}%"))
     chart.update_layout(margin_r=right)
     chart.update_xaxes(title="perturbations, least remaining first", showgrid=False, zeroline=False)
@@ -32,23 +43,7 @@ def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
     return chart
 
 
-def _draw_marks(
-    chart: go.Figure, part: pd.DataFrame, place: dict[str, int], most_remaining: float, marker: dict[str, object]
-) -> None:
-    percent = (100 * part["remaining"]).clip(upper=_HIGHEST)
-    failed = (part["remaining"] > most_remaining).tolist()
-    rows = zip(part["target"], part["guide"], part["n_cells"], part["remaining"], failed, strict=True)
-    words = [
-        f"{drawing.escape(target)}{f', guide {drawing.escape(guide)}' if guide else ''}<br>{n:,} cells, "
-        f"{100 * remaining:.0f}% remains{', failed' if is_failed else ''}"
-        for target, guide, n, remaining, is_failed in rows
-    ]
-    colours = [theme.WARNING if is_failed else theme.CHOSEN for is_failed in failed]
-    chart.add_scatter(
-        x=[place.get(target) for target in part["target"]],
-        y=percent,
-        mode="markers",
-        marker={"color": colours, **marker},
-        hovertext=words,
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+def _hover(row: Any) -> str:
+    guide = f", guide {drawing.escape(row.guide)}" if row.guide else ""
+    failed = ", failed" if row.has_failed else ""
+    return f"{drawing.escape(row.target)}{guide}<br>{row.n_cells:,} cells, {100 * row.remaining:.0f}% remains{failed}"

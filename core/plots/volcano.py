@@ -21,36 +21,19 @@ def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.F
     fdr, label ("up", "down", "none", None for neither); rows with NaN (no test) are not drawn.
     """
     known = table.assign(label=label_signs.label_column(table)).dropna(subset=["log2_fc", "fdr"])
-    known = known.assign(surely=-np.log10(known["fdr"].clip(lower=_SMALLEST)))
+    known = known.assign(surely=-np.log10(known["fdr"].clip(lower=_SMALLEST)), name=known["gene"].map(drawing.escape))
     chart = go.Figure()
-    for label in label_signs.SYMBOLS:
-        if len(part := known[known["label"] == label]):
-            _draw_marks(chart, label, part)
+    _draw_names(chart, known, target)
+    hover = "log2 fold change %{x:.2f}, FDR %{customdata:.2g}"
+    label_signs.draw_marks(chart, known, "log2_fc", "surely", "fdr", hover)
     line = {"color": theme.BASELINE, "dash": "dash", "width": 1}
     chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=-np.log10(fdr), y1=-np.log10(fdr), line=line, layer="below")
     for at in (-log2_fc, log2_fc):
         chart.add_shape(type="line", yref="paper", y0=0, y1=1, x0=at, x1=at, line=line, layer="below")
-    _draw_names(chart, known, target)
-    label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
     chart.update_layout(height=int(1.5 * theme.HEIGHT_PX), margin={"t": label_signs.ABOVE_PX, "r": 40})
     chart.update_xaxes(title="log2 fold change of the mean", zeroline=False)
     chart.update_yaxes(title="−log10 FDR", showgrid=True, rangemode="tozero", zeroline=False)
     return chart
-
-
-def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
-    chart.add_scatter(
-        x=part["log2_fc"],
-        y=part["surely"],
-        name=label,
-        mode="markers",
-        marker={"color": theme.LABEL_COLOURS[label], "symbol": label_signs.SYMBOLS[label], "size": 6, "opacity": 0.9},
-        cliponaxis=False,
-        customdata=part["fdr"],
-        hovertext=[drawing.escape(gene) for gene in part["gene"]],
-        hovertemplate=f"%{{hovertext}}<br>{label_signs.hover_words(label)}<br>log2 fold change %{{x:.2f}}, "
-        "FDR %{customdata:.2g}<extra></extra>",
-    )
 
 
 def _draw_names(chart: go.Figure, known: pd.DataFrame, target: str) -> None:

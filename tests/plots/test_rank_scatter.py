@@ -33,7 +33,7 @@ def test_marks_carry_ranks_and_labels() -> None:
 
 
 def test_the_diagonal_is_drawn_and_the_first_rank_is_at_the_end() -> None:
-    chart = rank_scatter.figure(TABLE, "first", "second <b>", "P(up | DE)")
+    chart = rank_scatter.figure(TABLE, "first", "second <b>")
     line = chart.layout.shapes[0]
     assert (line.x0, line.y0, line.x1, line.y1) == (1, 1, 4, 4)
     for axis in (chart.layout.xaxis, chart.layout.yaxis):  # the first rank is at the end of both

@@ -24,7 +24,7 @@ def of_pair(comparison: RunComparison) -> CaptionedFigure:
         f"{b} and {a} · {len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest; rows "
         "with equal scores share a rank · ranks, so no interval"
     )
-    chart = rank_scatter.figure(moved, a, b, "the DE score")
+    chart = rank_scatter.figure(moved, a, b)
     return CaptionedFigure(_TITLE, f"{b} and {a}", " ".join(comparison.difference_sentences()), caption, chart, moved)
 
 

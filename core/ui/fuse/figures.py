@@ -70,7 +70,7 @@ def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     rows = loaders.run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
     moved: pd.DataFrame = rows.assign(rank_a=ranks_from_top(before), rank_b=ranks_from_top(after))
     caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
-    chart = rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score")
+    chart = rank_scatter.figure(moved, choice.base.name, "the fusion")
     show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
 
 
