@@ -16,9 +16,8 @@ import numpy as np
 from core.base.experiment import Arm, Experiment, Metric, Runs
 from core.base.result import Table
 from core.errors import InputError, StateError
-from core.features.experiments.moved import changes, moved_more, movement, movement_rows
+from core.features.experiments.moved import changes, moved_more, movement, movement_rows, take_ids
 from core.features.experiments.result import ArmResult, Contrast, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
-from core.features.experiments.rows import Replicate, take_ids
 from core.methods.base import method_named
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import compare_runs
@@ -35,6 +34,7 @@ from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_among
 
+Replicate = tuple[int, int]  # the seed of a cut, and that of the calls
 Arms = dict[Replicate, RunRows]
 _METRICS: tuple[Metric, ...] = ("de", "dir", "mean")
 

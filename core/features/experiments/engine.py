@@ -285,9 +285,9 @@ def _without_rows(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings_of(saved: SavedExperiment) -> Any:
-    """Return the settings of a saved experiment, with the ids of its rows if its kind has a setting `rows`."""
+    """Return the settings of a saved experiment, with the ids of its rows."""
     settings: Any = make(kind_named(saved.kind).settings, saved.values)
-    return replace(settings, rows=saved.rows) if any(each.name == "rows" for each in fields(settings)) else settings
+    return replace(settings, rows=saved.rows)
 
 
 def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:

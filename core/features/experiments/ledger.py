@@ -150,9 +150,9 @@ def _registered_run(db: Cursor, registration: Entry, side: str) -> Run:
     return run
 
 
-def register_experiment(workspace: Workspace, experiment: Experiment) -> list[Entry]:
+def register_experiment(workspace: Workspace, experiment: Experiment) -> None:
     """Register what an experiment tests, before its first arm is made: its hypothesis, or without one
-    that each arm differs from the base. Return what is new.
+    that each arm differs from the base.
 
     Arms that are computed are no hypotheses. Raise InputError for a name under which the ledger holds
     a hypothesis about other arms.
@@ -161,8 +161,7 @@ def register_experiment(workspace: Workspace, experiment: Experiment) -> list[En
         dataset = datasets.find(db, experiment.dataset).name
         there = {(entry.about, _arms(entry)) for entry in hypotheses.list_all(db)}
     claims = [_claim_of(experiment, arm, dataset) for arm in _tested(experiment)]
-    new = [entry for entry in claims if (entry.about, _arms(entry)) not in there]
-    return _add_once(workspace, "register hypothesis", new)
+    _add_once(workspace, "register hypothesis", [entry for entry in claims if (entry.about, _arms(entry)) not in there])
 
 
 def _arms(entry: Entry) -> tuple[str | None, ...]:
@@ -195,7 +194,7 @@ def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:
     )
 
 
-def record_experiment(workspace: Workspace, experiment: Experiment, result: ExperimentResult) -> list[Entry]:
+def record_experiment(workspace: Workspace, experiment: Experiment, result: ExperimentResult) -> None:
     """Record what came out of the arms that an experiment registered, by the rules registered first;
     the same again changes nothing. Its other comparisons count among those that were looked at."""
     arms, results = {arm.name: arm for arm in result.arms}, list[Entry]()
@@ -208,13 +207,11 @@ def record_experiment(workspace: Workspace, experiment: Experiment, result: Expe
             is_late = result_was_there(registration.written_at, *(_first_done(db, each) for each in (base, arm)))
             entry = replace(registration, scored=arm.scored, seen_before=is_late)
             results += _arm_results(entry, base, arm)
-    recorded = _add_once(workspace, "record result", results)
-    names = {entry.name_b for entry in recorded}
+    names = {entry.name_b for entry in _add_once(workspace, "record result", results)}
     compared = [(base.name, arm.name, arm.p) for arm in result.arms if arm.name not in names]
     compared += [(pair.b, pair.a, pair.p) for pair in result.contrasts]
     pairs = [(*pair_of_arms(experiment.name, a, b), p) for a, b, p in compared if not math.isnan(p)]
     look_at(workspace, dataset.id, pairs)
-    return recorded
 
 
 def _first_done(db: Cursor, arm: ArmResult) -> Run:

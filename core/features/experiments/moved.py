@@ -13,15 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.features.experiments.rows import read_answers
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
 from core.stats.sign_flips import SignFlips, sign_flip_test
+from core.types import Flag
 
 ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _FLIP_SEED = 0
+_UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED)
+_UNREAD = {"p_de": _UNREAD_DE, "p_up_given_de": (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,16 @@ def movement_rows(moved: Mapping[str, Moved]) -> tuple[dict[str, object], ...]:
         }
         for name, one in moved.items()
     )
+
+
+def take_ids(rows: RunRows, ids: Sequence[str]) -> RunRows:
+    """Return the rows of these ids, in this order."""
+    position = {pair_id: i for i, pair_id in enumerate(rows.frame["pair_id"])}
+    return rows.take(np.array([position[pair_id] for pair_id in ids], dtype=np.intp))
+
+
+def read_answers(rows: RunRows, column: str) -> Floats:
+    """Return the answers of a run, NaN for an unreadable one that another number replaces. column: a key of _UNREAD."""
+    unread = [any(flag in flags for flag in _UNREAD[column]) for flags in rows.frame["flags"]]
+    values = rows.frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.array(unread, dtype=np.bool_), np.nan, values)

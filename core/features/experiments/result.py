@@ -140,7 +140,7 @@ class ExperimentResult:
     json_properties = ("verdict",)
 
     @property
-    def verdict(self) -> str:
+    def sentence(self) -> str:
         """The result in plain words: the arms that differ from the base, those that cannot be distinguished, then the pairs."""
         return " ".join(filter(None, (*self._arm_sentences(), *(each.sentence for each in self.contrasts), self.own_sentence)))
 
@@ -149,10 +149,7 @@ class ExperimentResult:
         """The question."""
         return self.question
 
-    @property
-    def sentence(self) -> str:
-        """The verdict."""
-        return self.verdict
+    verdict = sentence  # its name in the contract of the commands
 
     @property
     def scope(self) -> str:
@@ -186,7 +183,7 @@ class ExperimentResult:
         drawn = ("moved",) if self.measure == "answers" else ("de", "dir", "mean", "delta_de", "delta_dir", "delta_mean")
         values = {"arms": self.arms, "measure": self.measure, "metric": self.metric, "smallest_effect": self.smallest_effect}
         has_any = any(getattr(arm, name) is not None for arm in self.arms for name in drawn)
-        return Figure("core.plots.experiment_arms:figure", values, self.verdict) if has_any else None
+        return Figure("core.plots.experiment_arms:figure", values, self.sentence) if has_any else None
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):

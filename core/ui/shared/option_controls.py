@@ -142,7 +142,7 @@ def show_control(option: Option, key: str) -> Any:
         offered = [option.missing, *option.offered]
         number = st.selectbox(title, offered, **about)
         return None if number == option.missing else number
-    if option.kind in ("numbers", "weights"):
+    if option.kind in ("numbers", "wholes", "weights"):
         return st.text_input(title, ", ".join(f"{each:g}" for each in option.default), **about)
     if option.kind in ("values", "references") or option.several:
         return st.text_input(title, ", ".join(option.default), placeholder=option.metavar, **about)

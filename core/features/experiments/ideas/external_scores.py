@@ -14,8 +14,6 @@ from core.fields.record import setting
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.scores_and_labels import scores_from_probabilities
 
-MOST = 12
-
 
 @dataclass(frozen=True, slots=True)
 class Settings(OnLabels):
@@ -25,9 +23,7 @@ class Settings(OnLabels):
 
 
 def _judge(material: Material, chosen: Settings) -> Judged:
-    runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in material.external[:MOST]]
-    if len(runs) > MOST:
-        raise InputError(f"runs: got {len(runs)}, expected at most {MOST}")
+    runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in material.external]
     scores = [material.scores_of(run) for run in runs]
     here = np.logical_and.reduce([~np.isnan(each.p_de) | ~np.isnan(each.p_up) for each in scores])
     if not here.any():

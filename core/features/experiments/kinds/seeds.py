@@ -12,9 +12,8 @@ from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind, Runs
 from core.base.result import Table
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
-from core.features.experiments.moved import ANSWERS
+from core.features.experiments.moved import ANSWERS, read_answers, take_ids
 from core.features.experiments.result import ExperimentResult
-from core.features.experiments.rows import read_answers, take_ids
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
