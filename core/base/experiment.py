@@ -94,10 +94,11 @@ class Experiment:
 class Kind:
     """A kind of experiment: a file in core/features/experiments/kinds, or what another feature brings as `experiments`.
 
-    name: as commands take it. settings: a dataclass of settings (`core.fields.record.setting`), with `rows` if it is built. Either
-    `build` or `compute` is None: an experiment of arms that are runs is built and then made by the engine, a computed one makes
-    no run. missing: what a dataset (None: the workspace's own) lacks for it, in words. complete: adds what the kind itself reads
-    in the finished runs, given arm → (cut, seed) → id of a run, to the result of comparing them.
+    name: as commands take it. settings: a dataclass of settings (`core.fields.record.setting`), with
+    `rows` if it is built. Either `build` or `compute` is None: an experiment of arms that are runs is
+    built and then made by the engine, a computed one makes no run. missing: what a dataset (None: the
+    workspace's own) lacks for it, in words. complete: adds what the kind itself reads in the finished
+    runs, given arm → (cut, seed) → id of a run, to the result of comparing them.
     """
 
     name: str

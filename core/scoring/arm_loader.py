@@ -9,12 +9,12 @@ from core.transfer.row_index import RowIndex
 
 
 class ArmLoader:
-    """The runs of a dataset; loads the rows of each once."""
+    """The runs of a dataset; loads the rows of each once. frame: `pairs.frame` of the dataset."""
 
     def __init__(self, db: Cursor, dataset: str) -> None:
         self.db, self.dataset = db, datasets.find(db, dataset)
-        self._frame = pairs.frame(db, self.dataset.id)
-        self._index = RowIndex.of_frame(self._frame)
+        self.frame = pairs.frame(db, self.dataset.id)
+        self._index = RowIndex.of_frame(self.frame)
         self._known = {each.id: each for each in runs.list_all(db, self.dataset.id)}
         self._rows: dict[str, RunRows] = {}
 
@@ -22,11 +22,6 @@ class ArmLoader:
         """Return the rows of a run, by its id or name, as scored. Raise NotFound."""
         if run not in self._rows:
             found = runs.find_predicting(self.db, run)
-            frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
+            frame = add_count_controls(predictions.frame(self.db, found.id), self.frame)
             self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset)
         return self._rows[run]
-
-    def pairs(self) -> list[tuple[str, str, bool, str]]:
-        """Return every row of the dataset: perturbation, gene, whether it is labelled, and id."""
-        labelled = self._frame["label"].notna()
-        return list(zip(self._frame["pert"], self._frame["gene"], labelled, self._frame["pair_id"], strict=True))

@@ -96,7 +96,7 @@ def power_of_rows(db: Cursor, experiment: Experiment, made: Runs) -> PowerOfRows
         experiment.metric,
         experiment.smallest_effect,
         len(experiment.rows),
-        sum(is_labelled for _, _, is_labelled, _ in loader.pairs()),
+        int(loader.frame["label"].notna().sum()),
         tuple(name for name, is_alone in alone.items() if is_alone),
         tuple(
             _power_of_arm(arms, arm.name) if {base, arm.name} <= made.keys() else replace(bound, arm=arm.name)
@@ -134,10 +134,9 @@ def _se(value: Estimate) -> float:
 
 def _power(arms: ArmRows, rows: Sequence[str], se: float, noise: float) -> tuple[float, int | None]:
     """Return the smallest change that these rows detect, and how many rows would detect the smallest effect."""
-    wanted = set(rows)
-    perts, genes = zip(*((pert, gene) for pert, gene, _, pair_id in arms.loader.pairs() if pair_id in wanted), strict=True)
-    clusters = min(len(set(perts)), len(set(genes)))
-    needed = count_rows(max(se**2 - noise, 0.0), len(wanted), clusters, arms.experiment.smallest_effect, noise)
+    frame = arms.loader.frame
+    clusters = int(frame.loc[frame["pair_id"].isin(rows), ["pert", "gene"]].nunique().min())
+    needed = count_rows(max(se**2 - noise, 0.0), len(rows), clusters, arms.experiment.smallest_effect, noise)
     return detectable_difference(se, POWER, LEVEL, max(clusters - 1, 1)), needed
 
 

@@ -112,9 +112,8 @@ def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
     _check_choice(table, "base", base, names)
     spec = replace(spec, base=base, hypothesis=_about_one_arm(table, spec, [name for name in names if name != base]))
     _check_rest(table, spec)
-    compared = {arm.name: spec.arm(arm.against or base) for arm in arms if arm.name != base}
-    found = {arm.name: _change(at, arm, compared[arm.name]) for arm, at in zip(arms, tables, strict=True) if arm.name != base}
-    return replace(spec, changes=found)
+    tested = [(arm, at) for arm, at in zip(arms, tables, strict=True) if arm.name != base]
+    return replace(spec, changes={arm.name: _change(at, arm, spec.arm(arm.against or base)) for arm, at in tested})
 
 
 def _read_arm(table: TomlTable) -> FileArm:
@@ -195,18 +194,20 @@ def _change(table: TomlTable, arm: FileArm, control: FileArm) -> str | None:
 
 
 def _differences(arm: FileArm, control: FileArm) -> list[str] | None:
-    if arm.base == control.name:
-        return [f"fused with {_fused_text(arm)}"]
-    if control.base == arm.name:
-        return [f"not fused with {_fused_text(control)}"]
-    if arm.base is not None and arm.base == control.base:
-        return _compare(_fusion_parts(control), _fusion_parts(arm))
-    if arm.method is None or control.method is None:
+    for fused, other, words in ((arm, control, "fused with"), (control, arm, "not fused with")):
+        if fused.base == other.name:
+            return [f"{words} {_fused_text(fused)}"]
+    if arm.base != control.base or arm.run is not None or control.run is not None:
         return None
     if arm.method != control.method:
         return [f"method: {control.method} → {arm.method}"]
-    before, after = ({"model": each.model, **each.calls.identity, **each.options} for each in (control, arm))
-    return _compare(before, after)
+    before, after = _parts(control), _parts(arm)
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return [f"{name}: {_text(before.get(name))} → {_text(after.get(name))}" for name in changed]
+
+
+def _text(value: object) -> str:
+    return "default" if value is None else str(value)
 
 
 def _fused_text(arm: FileArm) -> str:
@@ -215,11 +216,8 @@ def _fused_text(arm: FileArm) -> str:
     return f"{what}, weights {arm.weights[0]:g} (DE) and {arm.weights[1]:g} (DIR){less}"
 
 
-def _fusion_parts(arm: FileArm) -> dict[str, object]:
-    return {"weights": arm.weights, "with": arm.other, "by agreement": arm.by_agreement, **(arm.knn or {})}
-
-
-def _compare(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
-    names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
-    pairs = [(name, *("default" if side.get(name) is None else side[name] for side in (before, after))) for name in names]
-    return [f"{name}: {old} → {new}" for name, old, new in pairs]
+def _parts(arm: FileArm) -> dict[str, object]:
+    """Return what makes a fused arm, or one of a method, by name."""
+    if arm.base is not None:
+        return {"weights": arm.weights, "with": arm.other, "by agreement": arm.by_agreement, **(arm.knn or {})}
+    return {"model": arm.model, **arm.calls.identity, **arm.options}
