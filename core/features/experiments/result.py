@@ -7,7 +7,7 @@ significant is never called none. A sentence about two arms rests on the differe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,6 @@ from core.stats.verdicts import Verdict, verdict_of
 from core.texts import estimate_text, number_text
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
-AS_MANY = "cannot be distinguished"
-NOT_MORE = "is not shown to move the answers more than asking again"
 MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each
 
 
@@ -85,12 +83,7 @@ class Contrast:
     @property
     def sentence(self) -> str:
         """What the difference says of the two."""
-        text = estimate_text(*self.change.ends, "+.3f")
-        if math.isnan(self.p_holm):
-            return f"{self.a} and {self.b} cannot be compared, for want of an interval: {text}."
-        if self.p_holm > LEVEL:
-            return f"{self.a} and {self.b} {AS_MANY}: {text}."
-        return f"{self.a} scores {'lower' if self.change.value < 0 else 'higher'} than {self.b}: {text}."
+        return _compared(self.a, self.b, self.change, self.p_holm)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,30 +184,22 @@ class ExperimentResult:
         tested = [arm for arm in self.arms if not arm.is_base]
         alike = [arm for arm in tested if not math.isnan(arm.p_holm) and not arm.is_shown]
         listed = alike if len(alike) > MOST_ALIKE else []
-        of_one, of_several = self._score_sentence, self._alike_sentence
-        if self.measure == "answers":
-            of_one, of_several = _moved_sentence, _alike_moved_sentence
-        return [*(of_one(arm) for arm in tested if arm not in listed), *of_several(listed)]
+        sentence_of = _moved_sentence if self.measure == "answers" else self._score_sentence
+        sentences = [sentence_of(arm) for arm in tested if arm not in listed]
+        if listed:
+            least = min(listed, key=lambda arm: arm.p)
+            names = ", ".join(arm.name for arm in listed if arm is not least)
+            sentences.append(f"{sentence_of(least)} With a larger p: {names}.")
+        return sentences
 
     def _score_sentence(self, arm: ArmResult) -> str:
         deciding = arm.deciding(self.metric)
         if deciding is None:
             return f"{arm.name}: no score can be compared with the base's."
-        text = _change_text(*deciding)
-        if math.isnan(arm.p_holm):
-            return f"{arm.name} cannot be judged, for want of an interval: {text}."
-        if not arm.is_shown:
-            return f"{arm.name} {AS_MANY} from the base: {text}."
-        side = "lower" if deciding[1].value < 0 else "higher"
-        worth = f", by at least the {self.smallest_effect:g} that matters" if arm.verdict == "confirmed" else ""
-        return f"{arm.name} scores {side}{worth}: {text}."
-
-    def _alike_sentence(self, arms: Sequence[ArmResult]) -> Iterator[str]:
-        changes = [(arm.name, deciding) for arm in arms if (deciding := arm.deciding(self.metric)) is not None]
-        if changes:
-            largest, deciding = max(changes, key=lambda change: abs(change[1][1].value))
-            names = ", ".join(name for name, _ in changes)
-            yield f"{names} {AS_MANY} from the base; the largest difference is of {largest}: {_change_text(*deciding)}."
+        is_worth = arm.verdict == "confirmed"
+        worth = f", by at least the {self.smallest_effect:g} that matters" if is_worth else ""
+        metric, change = deciding
+        return _compared(arm.name, "the base", change, arm.p_holm, worth, f"{METRICS[metric]} ")
 
     def _row(self, arm: ArmResult) -> dict[str, Any]:
         own = {"DE": arm.de, "DIR": arm.dir, "mean": arm.mean}
@@ -224,8 +209,14 @@ class ExperimentResult:
         return {"arm": arm.name, "rows": arm.n, **moved, **own, **deltas, **p, "note": arm.note or None}
 
 
-def _change_text(metric: Metric, change: Estimate) -> str:
-    return f"{METRICS[metric]} {estimate_text(*change.ends, '+.3f')}"
+def _compared(a: str, b: str, change: Estimate, p_holm: float, worth: str = "", metric: str = "") -> str:
+    """Return what the change of a against b says of the two."""
+    text = f"{metric}{estimate_text(*change.ends, '+.3f')}"
+    if math.isnan(p_holm):
+        return f"{a} and {b} cannot be compared, for want of an interval: {text}."
+    if p_holm > LEVEL:
+        return f"{a} cannot be distinguished from {b}: {text}."
+    return f"{a} scores {'lower' if change.value < 0 else 'higher'} than {b}{worth}: {text}."
 
 
 def _moved_sentence(arm: ArmResult) -> str:
@@ -233,17 +224,8 @@ def _moved_sentence(arm: ArmResult) -> str:
         return f"{arm.name}: no row has only readable answers."
     moved, floor = (estimate_text(*each.ends) for each in (arm.moved, arm.floor))
     p = number_text(arm.p_holm, ".4f")
-    if arm.is_shown:
-        return f"{arm.name} moves the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
-    return f"{arm.name} {NOT_MORE}: |Δ| {moved} against {floor}, p after Holm {p}."
-
-
-def _alike_moved_sentence(arms: Sequence[ArmResult]) -> Iterator[str]:
-    read = [arm for arm in arms if arm.moved is not None and arm.floor is not None]
-    if read:
-        least = min(read, key=lambda arm: arm.p)
-        names = ", ".join(arm.name for arm in read if arm is not least)
-        yield f"{_moved_sentence(least)} Nor, with a larger p: {names}."
+    moves = "moves" if arm.is_shown else "is not shown to move"
+    return f"{arm.name} {moves} the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
 
 
 def _pair_row(each: Contrast) -> dict[str, Any]:
