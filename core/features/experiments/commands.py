@@ -196,10 +196,10 @@ def _read_settings(
     usual = values_of(CommonSettings())
     given = {name: value for name, value in chosen.items() if value != usual[name]}
     given |= {"run": run} if run else {}
-    kind = kind_named("file" if _is_file(target) else target)
-    if _is_file(target):
-        path = Path(target)
+    path = Path(target) if _is_file(target) else None
+    if path is not None:
         given |= {"text": read_file(path, MAX_BYTES).decode("utf-8", "replace"), "file": path.name}
+    kind = kind_named("file" if path else target)
     own = {option.name for option in options_of(kind.settings)}
     texts = dict(launch.read_key_values(values))
     given |= {name: text for name, text in texts.items() if name in own}

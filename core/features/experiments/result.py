@@ -173,10 +173,14 @@ class ExperimentResult:
 
     def figure(self) -> Figure | None:
         """Return the arms' changes or scores, or their |Δ| beside asking again."""
-        drawn = ("moved",) if self.measure == "answers" else ("de", "dir", "mean", "delta_de", "delta_dir", "delta_mean")
-        values = {"arms": self.arms, "measure": self.measure, "metric": self.metric, "smallest_effect": self.smallest_effect}
-        has_any = any(getattr(arm, name) is not None for arm in self.arms for name in drawn)
-        return Figure("core.plots.experiment_arms:figure", values, self.sentence) if has_any else None
+        values = {
+            "arms": self.arms,
+            "measure": self.measure,
+            "metric": self.metric,
+            "smallest_effect": self.smallest_effect,
+        }
+        drawn = [each for arm in self.arms for each in (arm.moved, arm.de, arm.dir, arm.mean) if each is not None]
+        return Figure("core.plots.experiment_arms:figure", values, self.sentence) if drawn else None
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):

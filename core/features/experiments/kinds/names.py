@@ -80,11 +80,11 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in offered if not wanted or name in wanted)
 
 
-def complete(workspace: Workspace, _experiment: Experiment, made: Runs, result: ExperimentResult) -> ExperimentResult:
+def complete(workspace: Workspace, _experiment: Experiment, _runs: Runs, result: ExperimentResult) -> ExperimentResult:
     """Note of each arm with coded names how many of its requests hold a symbol of their row all the same."""
     coded = (TITLES[CODED], TITLES[HIDDEN])
     with workspace.store.read() as db:
-        arms = [replace(arm, note=_leaks(db, arm)) if arm.name in coded and made[arm.name] else arm for arm in result.arms]
+        arms = [replace(arm, note=_leaks(db, arm)) if arm.name in coded else arm for arm in result.arms]
     return replace(result, arms=tuple(arms))
 
 
