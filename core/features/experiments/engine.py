@@ -18,7 +18,7 @@ from core.actions.made_runs import Progress, server_of
 from core.actions.workspace import Workspace
 from core.base.experiment import Experiment, Kind, Runs
 from core.base.result import Figure, Table, hidden, inline
-from core.engine.request import Expectation, cost_sentence, expect, expected_calls
+from core.engine.request import Expectation, cost_sentence, expected_calls
 from core.errors import DeskError, InputError, NotFound, StateError
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import calls_model, result_of_runs
@@ -352,11 +352,11 @@ def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation
     for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
         if request is None or not method_named(request.method).needs_model:
             continue
-        chosen = request.options if spec is None else spec.options
-        calls = expected_calls(method_named(request.method), chosen, len(request.rows))
-        rate = launch.rate_of(workspace, request.method, request.model or "")
-        price = launch.price_of(workspace, request.endpoint, request.model or "")
-        costs.append(expect(calls, request.concurrency, rate, price))
+        if spec is None:  # the server says later which model it has
+            calls = expected_calls(method_named(request.method), request.options, len(request.rows))
+            costs.append(Expectation(calls))
+        else:
+            costs.append(launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint))
     parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
     total: dict[str, Any] = {name: None if None in values else sum(values) for name, values in parts.items()}
     return Expectation(**total)

@@ -222,8 +222,9 @@ def _first_done(db: Cursor, arm: ArmResult) -> Run:
 def _arm_results(entry: Entry, base: ArmResult, arm: ArmResult) -> list[Entry]:
     """Return the result of an arm; none if it is undefined. |Δ|, which has no metric, has the z of its p."""
     if entry.metric is not None:
-        a, b, change = (getattr(*of) for of in ((base, entry.metric), (arm, entry.metric), (arm, f"delta_{entry.metric}")))
-        return [] if change is None or math.isnan(change.value) else [_result(entry, a, b, change)]
+        a, b = getattr(base, entry.metric), getattr(arm, entry.metric)
+        change = getattr(arm, f"delta_{entry.metric}")
+        return [] if math.isnan(change.value) else [_result(entry, a, b, change)]
     if arm.moved is None or arm.floor is None or math.isnan(arm.p):
         return []
     return [
