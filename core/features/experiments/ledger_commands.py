@@ -11,7 +11,7 @@ import typer
 from core.actions.workspace import Workspace
 from core.base.result import plain
 from core.cli import names
-from core.cli.base import Json, say, show
+from core.cli.base import Json, show
 from core.cli.results import result_lines, show_result
 from core.cli.settings import takes
 from core.errors import InputError
@@ -96,8 +96,6 @@ def import_(
         added = ledger.import_published_ladder(context.obj)
     else:
         added = ledger.import_file(context.obj, read_file(file, MAX_BYTES), file.name)
-    if not added:
-        say("nothing new: every line is in the ledger already")
     lines = _lines_of(context.obj, added)
     text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
     show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, as_json, text)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from core.errors import InputError
 from core.features.experiments.ideas.arms import Ranking, Trial, mask_scores
-from core.features.experiments.ideas.idea import Judged, OnLabels, idea
+from core.features.experiments.ideas.idea import Judged, OfRuns, idea
 from core.features.experiments.ideas.material import Material
-from core.fields.record import setting
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.scores_and_labels import scores_from_probabilities
 
 
-@dataclass(frozen=True, slots=True)
-class Settings(OnLabels):
-    """The runs."""
-
-    runs: str = setting("", "Runs to compare; by default every external score on labelled rows.", kind="runs")
-
-
-def _judge(material: Material, chosen: Settings) -> Judged:
+def _judge(material: Material, chosen: OfRuns) -> Judged:
     runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in material.external]
     scores = [material.scores_of(run) for run in runs]
     here = np.logical_and.reduce([~np.isnan(each.p_de) | ~np.isnan(each.p_up) for each in scores])
@@ -43,6 +33,6 @@ KIND = idea(
     "External scores",
     "Do scores from elsewhere (in-silico deletion, public screens) say more than how often a gene was measured?",
     ("labels", "external"),
-    Settings,
+    OfRuns,
     _judge,
 )

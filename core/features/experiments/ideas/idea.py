@@ -44,6 +44,13 @@ class OfSpaces(OnLabels):
 
 
 @dataclass(frozen=True, slots=True)
+class OfRuns(OnLabels):
+    """Settings of ideas that compare saved runs."""
+
+    runs: str = setting("", "Runs to compare, the base first; by default all that the question is about.", kind="runs")
+
+
+@dataclass(frozen=True, slots=True)
 class OfFusion(OfSpaces):
     """Settings of ideas on a run fused with kNN priors."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.actions import packs
 from core.actions.component_loader import default_dataset, load_index, load_spaces
 from core.actions.workspace import Workspace
-from core.errors import NotFound, StateError
+from core.errors import StateError
 from core.evidence.packs import Packs
 from core.fields.option import split_names
 from core.scoring.run_scores import RunRows, load_scored_rows
@@ -88,11 +88,7 @@ class Material:
 
     def spaces(self, names: str) -> tuple[Space, ...]:
         """Return the spaces with these names, commas between them; "" for all. Raise NotFound."""
-        wanted = split_names(names) or list(self.space_names)
-        unknown = [name for name in wanted if name not in self.space_names]
-        if unknown:
-            known = ", ".join(self.space_names) or "none"
-            raise NotFound(f"gene space {unknown[0]!r}: not here, expected one of {known}")
+        wanted = split_names(names) or self.space_names
         return tuple(load_spaces(self.workspace, self.index, self.dataset, wanted))
 
     def load_run(self, name: str) -> RunRows:

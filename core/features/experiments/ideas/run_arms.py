@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -13,9 +12,8 @@ import pandas as pd
 from core.base.experiment import Kind
 from core.errors import InputError, StateError
 from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.idea import Judged, OnLabels, idea
+from core.features.experiments.ideas.idea import Judged, OfRuns, idea
 from core.features.experiments.ideas.material import Material
-from core.fields.record import setting
 from core.scoring.run_scores import RunRows
 from core.stats.scored_rows import combine_codes
 from core.store.runs import Run
@@ -24,18 +22,11 @@ from core.transfer.labelled_rows import Rows
 MOST = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Settings(OnLabels):
-    """The runs."""
-
-    runs: str = setting("", "Runs to compare, the base first; by default, runs that differ only in this option.", kind="runs")
-
-
 def idea_of_option(name: str, title: str, question: str, option: str, how: str) -> Kind:
     """Return the idea of runs that differ in one option. how: a command that makes them."""
     needed = f"two runs on the same labelled rows that differ only in {option}: make them with {how}, or choose two with runs"
 
-    def judge(material: Material, chosen: Settings) -> Judged:
+    def judge(material: Material, chosen: OfRuns) -> Judged:
         runs = material.load_runs(chosen.runs) or [material.load_run(run.id) for run in runs_that_differ(material.runs, option)]
         if len(runs) < 2:
             raise StateError(f"experiment {name}: needs {needed}")
@@ -44,7 +35,7 @@ def idea_of_option(name: str, title: str, question: str, option: str, how: str) 
     def lacking(material: Material) -> list[str]:
         return [] if runs_that_differ(material.runs, option) else [needed]
 
-    return idea(name, title, question, ("labels",), Settings, judge, lacking)
+    return idea(name, title, question, ("labels",), OfRuns, judge, lacking)
 
 
 def runs_that_differ(runs: Sequence[Run], option: str) -> list[Run]:

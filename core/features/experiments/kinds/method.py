@@ -45,9 +45,10 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
     else:
         before = read_options(own.options, base.options)
         after = read_options(own.options, {**base.options, **settings.options})
-        for name in (name for name in settings.options if after[name] != before[name]):
-            change = f"{name}: {before[name]} → {after[name]}"
-            yield Arm(f"{name} {after[name]}", change, asking.changed(**{name: after[name]}))
+        for name in settings.options:
+            if after[name] != before[name]:
+                change = f"{name}: {before[name]} → {after[name]}"
+                yield Arm(f"{name} {after[name]}", change, asking.changed(**{name: after[name]}))
     if own.needs_model and settings.model not in (None, base.model):
         yield Arm(str(settings.model), f"model: {base.model} → {settings.model}", replace(base, model=settings.model))
 
