@@ -10,7 +10,7 @@ from core.submission.rules.registry import RULES, Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 
-__all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "is_valid", "traces"]
+__all__ = ["Problem", "cells", "check", "eligibility", "files", "is_valid", "traces"]
 
 
 def check(
