@@ -16,7 +16,7 @@ from core.cli.settings import takes
 from core.errors import InputError, NotFound
 from core.fields.record import make
 from core.target_ranking.candidates import read_candidates
-from core.target_ranking.ceilings import ceilings_of
+from core.target_ranking.metrics import ceilings_of
 from core.target_ranking.models.base import REQUIREMENTS, ranking_models
 from core.target_ranking.request import (
     RankingEvaluationRequest,

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from core.fields.record import setting
 from core.hashes import KEY_DIGITS, sha256_of
 from core.target_ranking.candidates import pool_matrix
-from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.expression import (
     ExpressionSet,
     Mask,
@@ -32,6 +31,7 @@ from core.target_ranking.metrics import (
     Pools,
     Unit,
     best_levels,
+    ceilings_of,
     clustered_interval,
     place_targets,
     score_rankings,

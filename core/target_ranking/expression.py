@@ -125,10 +125,14 @@ class PerturbedCells:
             self.batches[rows],
         )
 
+    def groups(self, *, by_batch: bool) -> list[Codes]:
+        """Return the positions of the cells of each condition (in each batch)."""
+        labels = pd.DataFrame({"condition": self.conditions, "batch": self.batches if by_batch else ""})
+        return [group.index.to_numpy() for _, group in labels.groupby(["condition", "batch"])]
+
     def average(self, *, by_batch: bool) -> PerturbedCells:
         """Return a row for each condition (in each batch): the mean of its cells and of their controls."""
-        labels = pd.DataFrame({"condition": self.conditions, "batch": self.batches if by_batch else ""})
-        rows = [group.index.to_numpy() for _, group in labels.groupby(["condition", "batch"])]
+        rows = self.groups(by_batch=by_batch)
         means = self.controls.means()
         first = [group[0] for group in rows]
         return PerturbedCells(

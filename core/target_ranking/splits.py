@@ -113,7 +113,11 @@ def draw_split(conditions: Collection[str], kind: DrawnKind, seed: int) -> Split
                 "genes perturbed in others, expected some. Choose the hard split"
             )
     else:
-        unseen = _draw_unseen(names, rng)
+        genes = sorted({gene for name in names for gene in targets_in(name)})
+        n_unseen = min(N_UNSEEN, len(genes) // 6)
+        if n_unseen < 1:
+            raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, because a sixth is never trained")
+        unseen = tuple(sorted(map(str, rng.choice(genes, n_unseen, replace=False))))
         with_unseen = [name for name in names if set(targets_in(name)) & set(unseen)]
         trainable = [name for name in names if name not in with_unseen]
         held_out = with_unseen + _composed_doubles(trainable, _TEST_SHARE / 2, rng)
@@ -125,14 +129,6 @@ def draw_split(conditions: Collection[str], kind: DrawnKind, seed: int) -> Split
     validation = sorted([*composed, *map(str, others)][:n_validation])
     train = tuple(name for name in rest if name not in validation)
     return Split(train, tuple(validation), tuple(sorted(held_out)), kind, unseen, seed)
-
-
-def _draw_unseen(names: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    genes = sorted({gene for name in names for gene in targets_in(name)})
-    n = min(N_UNSEEN, len(genes) // 6)
-    if n < 1:
-        raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, because a sixth is never trained")
-    return tuple(sorted(str(gene) for gene in rng.choice(genes, n, replace=False)))
 
 
 def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.target_ranking.ceilings import ceilings_of
 from core.target_ranking.expression import targets_in
-from core.target_ranking.metrics import KS, best_levels, place_targets, score_rankings
+from core.target_ranking.metrics import KS, best_levels, ceilings_of, place_targets, score_rankings
 from core.target_ranking.splits import Split, read_split
 
 # trained: A, B, C; test: a seen double, a half-seen one, an unseen single, a triple with two trained genes

@@ -76,8 +76,11 @@ def train_epochs(
             best = state["weights"]
         history.append([float(epoch), loss, mrr])
         if plan.folder is not None:
-            content = {"now": state, "best": best, "history": history, "generator": rng.bit_generator.state}
-            _write(plan.folder / CHECKPOINT, content)
+            content = BytesIO()
+            generator = rng.bit_generator.state
+            _torch().save({"now": state, "best": best, "history": history, "generator": generator}, content)
+            plan.folder.mkdir(parents=True, exist_ok=True)
+            replace_file(plan.folder / CHECKPOINT, content.getvalue(), durable=True)
         report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
     learner.restore({"weights": best})
     return pd.DataFrame(history, columns=list(COLUMNS))
@@ -85,13 +88,6 @@ def train_epochs(
 
 def _torch() -> Any:
     return require_package("torch", "a checkpoint", REQUIREMENTS)
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = BytesIO()
-    _torch().save(content, file)
-    replace_file(path, file.getvalue(), durable=True)
 
 
 def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator) -> tuple[list[list[float]], Any]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from core.fields.option import Option
@@ -71,9 +70,7 @@ class _Learner:
         chosen = np.linspace(0, len(held_out.x) - 1, n_validated).astype(np.intp)
         self.validated = (held_out.take(chosen), held_out.average(by_batch=True))
         _, self.batch_of = np.unique(cells.batches, return_inverse=True)
-        groups = pd.DataFrame({"condition": cells.conditions, "batch": cells.batches}).groupby(["condition", "batch"])
-        self.group_of = groups.ngroup().to_numpy()
-        self.members = [np.flatnonzero(self.group_of == group) for group in range(self.group_of.max() + 1)]
+        self.members = {row: group for group in cells.groups(by_batch=True) for row in group}  # alike cells of each cell
         self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
 
     def train_epoch(self, rng: np.random.Generator) -> float:
@@ -119,7 +116,7 @@ class _Learner:
         needed = np.flatnonzero(targets.any(axis=0))
         others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
         genes = np.concatenate([needed, others[: max(self.options["tokens"] - len(needed), len(needed))]])
-        x = _average(self.cells.x, [_draw(self.members[self.group_of[row]], n_averaged, rng, row) for row in rows])
+        x = _average(self.cells.x, [_draw(self.members[row], n_averaged, rng, row) for row in rows])
         controls = self.controls[batch]
         drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
         control_bins = bin_expression(_average(self.cells.controls.cells, drawn))[:, genes]
