@@ -7,6 +7,7 @@ asked twice: an experiment that was killed goes on where it was.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -88,7 +89,7 @@ class ExperimentPlan:
     experiment: Experiment = hidden()
     cost: Expectation = inline()
     power: PowerOfRows | None = None
-    json_properties = ("rows", "arms", "total", "left")
+    json_properties = ("rows", "arms", "total", "left", "minutes")
 
     @property
     def rows(self) -> int:
@@ -104,6 +105,11 @@ class ExperimentPlan:
     def left(self) -> int:
         """How many runs are not done yet."""
         return sum(not run.is_done for run in self.runs)
+
+    @property
+    def minutes(self) -> int | None:
+        """How long what is left takes, None if that is unknown."""
+        return None if self.cost.seconds is None else math.ceil(self.cost.seconds / 60)
 
     @property
     def arms(self) -> tuple[dict[str, Any], ...]:
