@@ -164,21 +164,21 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def list_known(name: str, known: Sequence[str], most: int = 5) -> str:
+def list_known(name: str, known: Sequence[str]) -> str:
     """Return what to say of the names that exist where `name` does not: those like it, else the first few and how many more."""
-    return _ask_if_meant(name, known, most) or f"which has {list_some(known, most) or 'none'}"
+    return _ask_if_meant(name, known) or f"which has {list_some(known) or 'none'}"
 
 
-def list_choices(name: str, known: Sequence[str], most: int = 5) -> str:
+def list_choices(name: str, known: Sequence[str]) -> str:
     """Return the same of names that are built in: those like it, else all of them."""
-    return _ask_if_meant(name, known, most) or f"expected one of {', '.join(known)}"
+    return _ask_if_meant(name, known) or f"expected one of {', '.join(known)}"
 
 
-def _ask_if_meant(name: str, known: Sequence[str], most: int) -> str:
+def _ask_if_meant(name: str, known: Sequence[str]) -> str:
     """Return whether a name like it was meant, as a question; "" where none is like it."""
     wanted = name.casefold()
-    like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, most)
-    return f"did you mean {list_some(like, most)}?" if like else ""
+    like = [each for each in known if wanted and wanted in each.casefold()] or get_close_matches(name, known, 5)
+    return f"did you mean {list_some(like)}?" if like else ""
 
 
 def list_some(names: Sequence[str], most: int = 5) -> str:

@@ -85,9 +85,6 @@ class CommonFailures:
             self._counts[alike] += 1
             self._examples.setdefault(alike, f"{row.kind} ({row.message[:_MOST_SHOWN]})")
 
-    def __bool__(self) -> bool:
-        return bool(self._counts)
-
     @property
     def commonest(self) -> str:
         """The number of rows with the most common failure, and an example of it; "" without failures."""

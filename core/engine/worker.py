@@ -221,7 +221,7 @@ class _Worker:
         method = self.dependencies.method(self.spec.method)
         if method.version != self.spec.version:
             notes.append(f"begun by version {self.spec.version} of {method.name}, ended by version {method.version}")
-        if self.failures and not self.reporter.counts.done:
+        if self.failures.commonest and not self.reporter.counts.done:
             notes.append(f"every row failed, {self.failures.commonest}")
         if self.client is not None:
             notes += [

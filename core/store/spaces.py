@@ -101,7 +101,11 @@ def add_pack(cursor: Cursor, pack: PackRecord) -> None:
 
 def list_packs(cursor: Cursor) -> list[PackRecord]:
     """Return every pack, oldest first."""
-    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM knowledge ORDER BY imported_at, name").fetchall()
+    return _packs_of(cursor, "knowledge")
+
+
+def _packs_of(cursor: Cursor, table: str) -> list[PackRecord]:
+    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM {table} ORDER BY imported_at, name").fetchall()
     return [PackRecord(*row) for row in rows]
 
 
@@ -132,8 +136,7 @@ def keep_pack(cursor: Cursor, sha256: str) -> None:
 
 def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
     """Return every replaced or deleted pack that is stored for runs planned with it."""
-    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM kept_knowledge ORDER BY imported_at, name").fetchall()
-    return [PackRecord(*row) for row in rows]
+    return _packs_of(cursor, "kept_knowledge")
 
 
 def forget_kept_pack(cursor: Cursor, sha256: str) -> None:
