@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 
 from core.actions import cells, jobs
 from core.actions.cells import KIND as NAME
@@ -21,12 +22,10 @@ class CellKind(JobKind):
         with workspace.store.read() as db:
             made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
         for folder in jobs.list_folders(workspace, self.name):
-            job = self.job_in(folder, cells.dataset_of(folder))
-            can_resume = job.can_resume and bool(jobs.find_about(folder))
-            yield self.job_in(folder, job.name, can_resume=can_resume, view=self._view(made.get(job.name)))
-
-    def _view(self, dataset: str | None) -> Mapping[str, str]:
-        return {"tab": self.tab, **({} if dataset is None else {"dataset": dataset})}
+            name = cells.dataset_of(folder)
+            view = {"tab": self.tab, **({"dataset": made[name]} if name in made else {})}
+            job = self.job_in(folder, name, view=view)
+            yield job if jobs.find_about(folder) else replace(job, can_resume=False)
 
 
 KIND = CellKind()
