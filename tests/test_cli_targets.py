@@ -1,4 +1,4 @@
-"""Commands targets: train, evaluate, table, list, delete, on a small simulated screen; ceilings of the published split."""
+"""Commands targets: train, evaluate, table, delete, on a small simulated screen; ceilings of the published split."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
     again = core_json(tmp_path, "targets", "table")
     assert again["rows"] == scored["rows"]
     assert len(again["published"]) == 64
-    [listed] = core_json(tmp_path, "targets", "list")["targets"]
-    assert (listed["name"], listed["cells"]) == ("small", "simulated screen, seed 0")
+    assert (again["name"], again["cells"]) == ("small", "simulated screen, seed 0")
+    [listed] = core_json(tmp_path, "jobs", "list", "--all")["jobs"]
+    assert (listed["kind"], listed["name"]) == ("targets", "small")
     text = core(tmp_path, "targets", "table", "--name", "small").out
     assert "Ceilings of models that rank only trained genes" in text
     assert "no target perturbed in training" in text
     assert core_json(tmp_path, "targets", "delete", "small") == {"deleted": "small"}
-    assert core_json(tmp_path, "targets", "list") == {"targets": []}
+    assert core_json(tmp_path, "jobs", "list", "--all") == {"jobs": []}
 
 
 @pytest.mark.soak

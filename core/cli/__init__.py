@@ -31,7 +31,7 @@ doctor      doctor
 backup      backup, restore
 finetune    finetune
 serve_app   serve-app
-targets     targets: train, evaluate, table, list, delete
+targets     targets: train, evaluate, table, delete
 gene_sets   gene-sets
 jobs        jobs: list, log, pause, resume, cancel, retry, stop
 rubric      rubric: list, add, run, label, rate, worth

@@ -1,4 +1,4 @@
-"""Commands behind `targets`: train, evaluate, table, list, delete, and what the process of a page runs."""
+"""Commands behind `targets`: train, evaluate, table, delete, and what the process of a page runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from core.actions import target_ranking
 from core.cli import names
-from core.cli.base import Json, say, say_progress, show_deleted, show_list
+from core.cli.base import Json, say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -98,14 +98,6 @@ def table(
     show_result(table_of(folder, evaluations[-1]), as_json)
 
 
-@app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
-    """List the target rankings of this workspace, the latest started first."""
-    records = [_record(folder) for folder in target_ranking.list_all(context.obj)]
-    none = "none yet; try: perturbdesk targets train --simulate"
-    show_list("targets", records, ("name", "state", "models", "cells"), as_json, none)
-
-
 @app.command()
 def delete(
     context: typer.Context,
@@ -156,14 +148,3 @@ def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
 def _ceilings(split: Split, candidates: Path | None) -> TargetTable:
     pools = None if candidates is None else read_candidates(candidates, split.test)
     return TargetTable(ceilings_of(split, pools))
-
-
-def _record(folder: RankingFolder) -> dict[str, Any]:
-    status = folder.status()
-    return {
-        "name": folder.name,
-        "state": status.state,
-        "what": status.said.get("what", status.cause),
-        "models": list(folder.saved_models()),
-        "cells": folder.request().source.name,
-    }
