@@ -39,18 +39,6 @@ def file_script() -> str:
 
 
 @cache
-def file_style() -> str:
-    """Return the style of a page that shows an explorer alone."""
-    return _read("file.css")
-
-
-@cache
-def file_page() -> str:
-    """Return the page that shows an explorer alone, with the names of what it holds in curly brackets."""
-    return _read("file.html")
-
-
-@cache
 def style() -> str:
     """Return the style sheet; its rules are about what is inside `.fusion` alone."""
     return _read("explorer.css")
@@ -83,9 +71,9 @@ def make_file(data: ExplorerData) -> bytes:
     script = file_script()
     parts = {
         "policy": html.escape(policy([script])),
-        "style": f"{colours()}\n{style()}\n{file_style()}",
+        "style": f"{colours()}\n{style()}\n{_read('file.css')}",
         "script": script,
         "title": html.escape(data.title),
         "place": place("fusion", data),
     }
-    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], file_page()).encode()
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], _read("file.html")).encode()
