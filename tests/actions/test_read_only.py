@@ -70,7 +70,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "backups": ("restore", "back_up"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
     "cell_predictions": ("import_predictions import_uploaded", ""),
-    "cells": ("label_cells start_labels", "control_expression_of describe_typed find_problems job_of screen_folder"),
+    "cells": ("label_cells start_labels", "control_expression_of describe_typed job_of screen_folder"),
     "changed_settings": ("check_change", ""),
     "comparison_log": ("write_looked", "look_at looked_by_dataset read_looked"),
     "component_loader": ("", "default_dataset hash_contents load_index load_spaces"),
