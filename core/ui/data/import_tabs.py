@@ -67,7 +67,7 @@ def show_import(context: PageContext) -> None:
         _show_path(context, options)
     with public:
         _show_public_files(context)
-    predicted_expression.show_form(context, lambda made: after_import.take(made, lambda *_: None))
+    predicted_expression.show_form(context)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
             simulated = demo.make_demo(context.workspace)
@@ -80,9 +80,9 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     path = ask_path(context.workspace.settings, "File or folder", "challenge", "import_path")
     if path is not None and st.button("Import path", disabled=not path):
         with explain_errors():
-            show_step = after_import.show_progress()
             address = st.get_option("server.address")
-            after_import.take(page_imports.import_path(context.workspace, path, options, address, show_step), show_step)
+            made = page_imports.import_path(context.workspace, path, options, address, after_import.show_progress())
+            after_import.take(made)
 
 
 def _show_public_files(context: PageContext) -> None:
@@ -96,8 +96,7 @@ def _show_public_files(context: PageContext) -> None:
     def show_progress(name: str, done: int, total: int) -> None:
         progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
 
-    found = imports.fetch_and_import(context.workspace, group, show_progress)
-    after_import.take(found, lambda share, what: progress.progress(share, as_text(f"{what} …")))
+    after_import.take(imports.fetch_and_import(context.workspace, group, show_progress))
 
 
 def show_imports(context: PageContext, files: pd.DataFrame) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from core.actions import cell_predictions, page_imports
 from core.actions.cell_predictions import PredictionOptions
-from core.actions.imports import Imported
 from core.cells.conditions import READING
 from core.cells.predicted_table import FORMATS as TABLES
 from core.fields.record import make, options_of
 from core.ui.data.paths import ask_path
-from core.ui.shared import loaders
+from core.ui.shared import after_import, loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import choose_setting, key_of, names_of_rest, show_control, show_settings, title_of
 from core.ui.shared.shell import PageContext, explain_errors
@@ -31,11 +29,8 @@ _ROLES = {  # columns of a table → their titles here
 }
 
 
-ShowResults = Callable[[list[Imported]], None]
-
-
-def show_form(context: PageContext, show_results: ShowResults) -> None:
-    """Show the form that makes a run from predicted expression. show_results: shows the results and reruns the page."""
+def show_form(context: PageContext) -> None:
+    """Show the form that makes a run from predicted expression."""
     with st.expander("A run from predicted expression"):
         st.markdown(
             "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad` or a zipped Zarr "
@@ -55,9 +50,9 @@ def show_form(context: PageContext, show_results: ShowResults) -> None:
         options = _ask_options({**chosen, "dataset": dataset})
         upload, path = st.columns(2, gap="medium")
         with upload:
-            _show_upload(context, options, show_results)
+            _show_upload(context, options)
         with path:
-            _show_path(context, options, show_results)
+            _show_path(context, options)
 
 
 def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
@@ -76,7 +71,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
     return make(PredictionOptions, {**chosen, "columns": {role: column for role, column in given.items() if column}})
 
 
-def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
+def _show_upload(context: PageContext, options: PredictionOptions) -> None:
     kinds = [suffix.removeprefix(".") for suffix in (*cell_predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     about = _OPTIONS["real"]
@@ -86,10 +81,10 @@ def _show_upload(context: PageContext, options: PredictionOptions, show_results:
         return
     with explain_errors(), st.spinner("Reading …"):
         made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
-        show_results([made])
+        after_import.take([made])
 
 
-def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
+def _show_path(context: PageContext, options: PredictionOptions) -> None:
     path = ask_path(context.workspace.settings, "Predicted expression on this machine", "…", "predicted_path")
     if path is None:
         return
@@ -97,6 +92,6 @@ def _show_path(context: PageContext, options: PredictionOptions, show_results: S
     if not st.button("Make a run from the file", disabled=not path):
         return
     with explain_errors(), st.spinner("Reading …"):
-        show_results(
+        after_import.take(
             [page_imports.import_predictions(context.workspace, path, real or None, options, st.get_option("server.address"))]
         )

@@ -32,7 +32,8 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
         return
-    if _find_noise(choice, baseline) is None and folds_among(fusion_controls.protocols_of(choice)):
+    is_known = st.session_state.get(_NOISE, (None,))[0] == fusion_controls.key_against(choice, baseline)
+    if not is_known and folds_among(fusion_controls.protocols_of(choice)):
         explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
     state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
@@ -42,17 +43,12 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
     """Return the noise of the cuts of the fusion on screen, computed once while only weights change; None if unknown."""
-    kept = _find_noise(choice, baseline)
-    if kept is None:
+
+    def prepare() -> CutNoise | None:
         rows = fusion_controls.rows_of_baseline(choice, baseline)
-        found = prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
-        kept = st.session_state[_NOISE] = fusion_controls.key_against(choice, baseline), found
-    return kept[1]
+        return prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
 
-
-def _find_noise(choice: FusionChoice, baseline: Run) -> tuple[Any, CutNoise | None] | None:
-    kept: tuple[Any, CutNoise | None] | None = st.session_state.get(_NOISE)
-    return kept if kept is not None and kept[0] == fusion_controls.key_against(choice, baseline) else None
+    return fusion_controls.keep(_NOISE, choice, baseline, prepare)
 
 
 def _state_at_once(choice: FusionChoice) -> dict[str, Any]:

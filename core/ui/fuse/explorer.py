@@ -36,7 +36,13 @@ def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> 
 
     The weights that it sends are stored in the session, which the page reads in its next run.
     """
-    packed = _pack_content(choice, baseline, prepared)
+
+    def pack() -> bytes:
+        """Return the content as JSON behind its hash; app.js reads both."""
+        content = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
+        return sha256_of(content).encode() + content
+
+    packed = fusion_controls.keep(_CONTENT, choice, baseline, pack)
 
     def take_weights() -> None:
         sent = st.session_state[KEY]["weights"]
@@ -82,13 +88,3 @@ def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
     rows = loaders.run_rows(choice.base.id)
     names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
     return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)
-
-
-def _pack_content(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> bytes:
-    """Return the content as JSON behind its hash, cached while only weights change; app.js reads both."""
-    key = fusion_controls.key_against(choice, baseline)
-    kept: tuple[Any, bytes] | None = st.session_state.get(_CONTENT)
-    if kept is None or kept[0] != key:
-        packed = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
-        kept = st.session_state[_CONTENT] = key, sha256_of(packed).encode() + packed
-    return kept[1]

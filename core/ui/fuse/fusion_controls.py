@@ -5,9 +5,9 @@ Mixes: named weights, set by the explorer's buttons.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -32,6 +32,7 @@ from core.ui.shared.option_controls import choose_title, default_values, names_o
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
+T = TypeVar("T")
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 PLANE = "id-plane"  # session key: the component whose weights the weight map changes
 KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
@@ -182,17 +183,22 @@ def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
     return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions  # its mapping has no hash
 
 
+def keep(name: str, choice: FusionChoice, baseline: Run, compute: Callable[[], T]) -> T:
+    """Return a value of the fusion on screen, computed again only if more than its weights changed. name: its session key."""
+    key = key_against(choice, baseline)
+    kept: tuple[Any, T] | None = st.session_state.get(name)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[name] = key, compute()
+    return kept[1]
+
+
 def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     """Return the prepared fusion, cached while only its weights change.
 
     Raise InputError as `load_components` does.
     """
-    key = key_against(choice, baseline)
-    kept: tuple[Any, LiveFusion] | None = st.session_state.get(_PREPARED)
-    if kept is None or kept[0] != key:
-        rows = rows_of_baseline(choice, baseline)
-        kept = st.session_state[_PREPARED] = key, prepare(CachedComponents(choice.dataset), choice.settings(), rows)
-    return kept[1]
+    components = CachedComponents(choice.dataset)
+    return keep(_PREPARED, choice, baseline, lambda: prepare(components, choice.settings(), rows_of_baseline(choice, baseline)))
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:

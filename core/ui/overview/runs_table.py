@@ -98,7 +98,16 @@ def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list
 
     def line(run: Run) -> dict[str, object]:
         work = {"time": time_text(run), "tokens": tokens_text(run), "cost": cost_text(run, spent, prices.get(run.id))}
-        return {**_score_line(run, standings[run.id]), **work, **_more_line(run)}
+        more = {
+            "method": method_text(run.method) + (" (rank scores)" if run.has_rank_scores else ""),
+            "model": run.model,
+            "origin": run.origin,
+            "fallbacks": run.fallbacks,
+            "fewer seeds": loaders.flag_counts(run.id).get(Flag.FEWER_SEEDS),
+            "collapsed": run.collapsed if run.method == "debate" else None,
+            "failed": run.failed,
+        }
+        return {**_score_line(run, standings[run.id]), **work, **more}
 
     of_lines: list[Run | None] = []
     lines: list[dict[str, object]] = []
@@ -118,10 +127,10 @@ def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list
 
 
 def _score_line(run: Run, standing: Standing) -> dict[str, object]:
-    score = standing.score.whole
+    score, n = standing.score.whole, standing.score.whole.n_labelled
     return {
         "run": run.name,
-        "rows": _rows_text(run.done, score.n_labelled),
+        "rows": f"{run.done:,}, {'labelled' if n == run.done else f'{n:,} labelled' if n else 'no labels'}",
         "status": run.status,
         "public score": run.public_score,
         **_score_texts(standing.score),
@@ -140,28 +149,10 @@ def _score_texts(found: RunScore) -> dict[str, str | None]:
     return {name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()}
 
 
-def _rows_text(rows: int, labelled: int) -> str:
-    """Return how many rows a run has, and how many of them have a label."""
-    labels = "labelled" if labelled == rows else f"{labelled:,} labelled" if labelled else "no labels"
-    return f"{rows:,}, {labels}"
-
-
 def verdicts_text(found: Verdicts) -> str | None:
     """Return the verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
     verdicts = (("DE", found.de.verdict), ("DIR", found.dir.verdict))
     return ", ".join(f"{name} {_WORDS.get(verdict, verdict)}" for name, verdict in verdicts if verdict) or None
-
-
-def _more_line(run: Run) -> dict[str, object]:
-    return {
-        "method": method_text(run.method) + (" (rank scores)" if run.has_rank_scores else ""),
-        "model": run.model,
-        "origin": run.origin,
-        "fallbacks": run.fallbacks,
-        "fewer seeds": loaders.flag_counts(run.id).get(Flag.FEWER_SEEDS),
-        "collapsed": run.collapsed if run.method == "debate" else None,
-        "failed": run.failed,
-    }
 
 
 def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:

@@ -90,9 +90,8 @@ def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
             ("gene", row["gene"], row["description"]),
         ):
             links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
-            st.text(description or "This workspace has no description of this gene.")
-            if context.dataset is not None and links.is_at_ncbi(context.dataset):
-                st.markdown(f"[{symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
+            if context.dataset is not None:
+                gene_cards.show_description(context.dataset, name, description)
         if row["split"] != ASKED:
             links.to_page(links.NEIGHBOURS, "Neighbours of this row", dataset=run.dataset, row=row["pair_id"])
 

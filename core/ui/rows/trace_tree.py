@@ -53,7 +53,7 @@ def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = N
 
 def content(events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES) -> dict[str, Any]:
     """Return what the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
-    steps = _draw_steps(split_into_steps(_with_said(events)), passages)
+    steps = _draw_steps(events, passages)
     _open_turn(steps)
     every = list(_walk(steps))
     calls = Counter(step["tool"] for step in every if step["tool"])
@@ -147,8 +147,8 @@ def _starts_step(event: Event, step: Step) -> bool:
     return last not in joined.get(event["kind"], ())
 
 
-def _draw_steps(steps: Sequence[Step], passages: Passages, depth: int = 0) -> list[dict[str, Any]]:
-    return [_draw_step(step, passages, depth) for step in steps]
+def _draw_steps(events: Sequence[Event], passages: Passages, depth: int = 0) -> list[dict[str, Any]]:
+    return [_draw_step(step, passages, depth) for step in split_into_steps(_with_said(events), depth)]
 
 
 def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:
@@ -188,8 +188,7 @@ def _draw_agent(events: Sequence[Event], passages: Passages, depth: int) -> dict
     tokens = _total([event["tokens"] for event in events])
     usage = f", {tokens:,} tokens" if tokens else ""
     title = f"{_agent_name(events[0])}: {calls} tool call{'s' * (calls != 1)}{usage}"
-    steps = split_into_steps(_with_said(events), depth + 1)
-    return {"kind": "agent", "title": title, "steps": _draw_steps(steps, passages, depth + 1)}
+    return {"kind": "agent", "title": title, "steps": _draw_steps(events, passages, depth + 1)}
 
 
 def _draw_part(event: Event) -> dict[str, Any]:

@@ -26,12 +26,12 @@ _OUTCOMES = "_imported"  # session key: outcomes of the latest import, while its
 _OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "inspect_log")
 
 
-def take(results: Sequence[Imported], on_step: Callable[[float, str], object]) -> None:
-    """Choose the imported content for the pages, store the message about it, and rerun the page. on_step: as in an import."""
+def take(results: Sequence[Imported]) -> None:
+    """Choose the imported content for the pages, store the message about it, and rerun the page."""
     loaders.refresh()
     imported = [each for each in results if each.kind not in NOTHING]
     runs = _runs_of(imported)
-    best = _choose_best(runs, on_step)
+    best = _choose_best(runs)
     if best is not None:
         is_labelled = bool(loaders.count_labelled(best.id))
         run_choice.open_next(best, "imported just now" + (", the best with labels" if is_labelled and len(runs) > 1 else ""))
@@ -61,7 +61,7 @@ def show() -> None:
 
 def _ways(imported: Sequence[Imported]) -> list[Callable[[], object]]:
     """Return links to the imported content: the best run's errors and score; else the dataset, or the spaces."""
-    best = _choose_best(_runs_of(imported), lambda *_: None)
+    best = _choose_best(_runs_of(imported))
     if best is not None:
         return [
             lambda: _link_to_rows(best),
@@ -92,12 +92,9 @@ def _runs_of(imported: Sequence[Imported]) -> list[Run]:
     return list({run.name: run for run in loaders.predicting_runs() if run.name in names}.values())
 
 
-def _choose_best(runs: Sequence[Run], on_step: Callable[[float, str], object]) -> Run | None:
+def _choose_best(runs: Sequence[Run]) -> Run | None:
     """Return the run with the highest score, of probabilities before rank scores; the latest run if none has labels."""
     labelled = [run for run in runs if loaders.count_labelled(run.id)]
-    for at, run in enumerate(labelled if len(labelled) > 1 else []):
-        on_step(at / len(labelled), f"scoring {run.name}")
-        loaders.standing(run.id)
     if len(labelled) < 2:
         return labelled[0] if labelled else max(reversed(runs), key=lambda run: run.method == "debate", default=None)
     return max(labelled, key=lambda run: (not run.has_rank_scores, loaders.standing(run.id).score.headline.value.estimate))
@@ -138,8 +135,7 @@ def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
     if st.button("Import uploaded files", disabled=not files, type="primary"):
         with explain_errors():
             uploads = [(f.name, f) for f in files]
-            show_step = show_progress()
-            take(imports.import_uploads(workspace, uploads, options, show_step), show_step)
+            take(imports.import_uploads(workspace, uploads, options, show_progress()))
 
 
 def show_progress() -> OnFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast, get_args
 
 import streamlit as st
@@ -136,7 +137,8 @@ def show_active() -> None:
         return
     with st.container(horizontal=True, gap="small", key="active-filters"):
         for key, value in active.items():
-            st.button(f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Remove this filter")
+            take_off = partial(st.session_state.update, {key: _OFF[key]})
+            st.button(f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=take_off, help="Remove this filter")
         if "q" in active:
             links.to_page(links.SEARCH, "in all runs", phrase=str(active["q"]))
 
@@ -149,10 +151,6 @@ def _describe(key: str, value: object) -> str:
         f"{value[0]:g}–{value[1]:g}" if isinstance(value, tuple) else ", ".join(value) if isinstance(value, list) else str(value)
     )
     return as_text(f"{TITLES[key]}: {words}")
-
-
-def _take_off(key: str) -> None:
-    st.session_state[key] = _OFF[key]
 
 
 def show(run: Run) -> RowFilter:

@@ -12,7 +12,9 @@ import streamlit as st
 from core.plots import theme
 from core.store.datasets import Dataset
 from core.ui.shared import links, loaders
+from core.ui.shared.widgets import symbol_text
 
+_NO_DESCRIPTION = "This workspace has no description of this gene."
 LONGEST = 240  # characters of a description
 _WORD = re.compile(r"[^\W_][\w.-]*")
 _HERE = Path(__file__)
@@ -43,8 +45,15 @@ def show(dataset: Dataset, symbols: Iterable[str]) -> None:
     _cards(key="gene-cards", data={"cards": {name: _card(dataset, facts[name]) for name in symbols if name in facts}})
 
 
+def show_description(dataset: Dataset, symbol: str, description: str | None) -> None:
+    """Show what a gene is, and a link to it at NCBI."""
+    st.text(description or _NO_DESCRIPTION)
+    if links.is_at_ncbi(dataset):
+        st.markdown(f"[{symbol_text(symbol)} at NCBI]({links.ncbi_gene_address(symbol, dataset.organism)})")
+
+
 def _card(dataset: Dataset, facts: Mapping[str, Any]) -> dict[str, str]:
-    description = str(facts["description"] or "This workspace has no description of this gene.")
+    description = str(facts["description"] or _NO_DESCRIPTION)
     labels = [f"{sign} {name} {facts[name]:,}" for name, sign in theme.LABEL_SIGNS.items() if facts.get(name)]
     labels += [f"{facts['unlabelled']:,} without a label"] if facts["unlabelled"] else []
     rows = [

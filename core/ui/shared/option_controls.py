@@ -83,14 +83,14 @@ def names_of_rest(record: type, shown: Collection[str]) -> list[str]:
     return [option.name for option in options_of(record) if not option.not_on_form and option.name not in not_here]
 
 
-def show_more(record: type, owner: str, shown: Collection[str], *, columns: int = 3, words: str = "") -> dict[str, Any]:
+def show_more(record: type, owner: str, shown: Collection[str], *, words: str = "") -> dict[str, Any]:
     """Show the settings of `names_of_rest` in an expander; return their values by name. words: what they are about."""
     rest = names_of_rest(record, shown)
     if not rest:
         return {}
     titles = [title_of(option_of(record, name)) for name in rest]
     with st.expander(f"More: {words or ', '.join(title[0].lower() + title[1:] for title in titles)}"):
-        return show_settings(record, owner, rest, columns=columns)
+        return show_settings(record, owner, rest, columns=3)
 
 
 def show_calls(owner: str) -> CallSettings:
@@ -101,11 +101,7 @@ def show_calls(owner: str) -> CallSettings:
 
 def key_of(option: Option, owner: str) -> str:
     """Return the key of a setting's control, also its query parameter; links leave out that of a server."""
-    return f"endpoint{_of_server(owner)}" if option.kind == "server" else f"{owner}{option.key or option.name}"
-
-
-def _of_server(owner: str) -> str:
-    return f"-{owner}".rstrip("_-")
+    return f"endpoint-{owner}".rstrip("_-") if option.kind == "server" else f"{owner}{option.key or option.name}"
 
 
 def title_of(option: Option) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.store.datasets import Dataset
-from core.ui.shared import links, loaders, tables, widgets
+from core.ui.shared import gene_cards, links, loaders, tables, widgets
 from core.ui.shared.linked import bind, choose_one, read_ids
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
@@ -53,9 +53,8 @@ def _symbols(context: PageContext, role: str) -> list[str]:
 
 def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     kind, description = loaders.gene_description(name)
-    st.text(description or "This workspace has no description of this gene.")
-    if context.dataset is not None and links.is_at_ncbi(context.dataset):
-        st.markdown(f"[{widgets.symbol_text(name)} at NCBI]({links.ncbi_gene_address(name, context.dataset.organism)})")
+    if context.dataset is not None:
+        gene_cards.show_description(context.dataset, name, description)
     labels = rows.drop_duplicates("pair_id")["label"]
     found = Counter(labels.dropna())
     counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]
