@@ -3,9 +3,8 @@
 import streamlit as st
 
 from core.report.figures import labels
-from core.scoring import terms
 from core.ui.overview import concerns, dataset, runs_table, summary
-from core.ui.shared import after_import, hint, loaders, shell, widgets
+from core.ui.shared import after_import, loaders, shell, widgets
 
 context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")
@@ -21,7 +20,6 @@ counts = counts[counts["dataset"] == context.dataset.id]
 noise = summary.noise_of(context, int(counts["unlabelled"].sum()))
 
 st.markdown("### Runs")
-hint.show("terms", terms.FIRST_TERMS)
 runs_table.show_runs(context, noise)
 summary.show_published(context, noise)
 

@@ -7,12 +7,6 @@ from typing import Final
 
 from core.transfer.permutation_null import N_PERMUTATIONS
 
-# The lines with which Overview begins.
-FIRST_TERMS: Final = (
-    "DE – is the gene's expression changed at all? How well P(DE) ranks changed genes above unchanged ones.",
-    "DIR – if it changes, up or down? How well P(up | DE) ranks genes that go up above genes that go down.",
-    "AUROC – the chance that a random positive row is ranked above a random negative one: 0.5 is a coin toss, 1 is perfect.",
-)
 SCORE_HELP: Final = {
     "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
     "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pandas as pd
 import streamlit as st
 
-from core.actions import rubrics
 from core.audit.rubric import ALL, YES_NO, Rubric, roles_in_order
 from core.fields.record import option_of
 from core.store.runs import Run
@@ -34,7 +30,6 @@ def show(context: PageContext, run: Run) -> None:
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
         _show_rubric(run, rubric, judged_by, answer)
     rubric_forms.show(context, run, rubric)
-    _show_list(run, rubrics.list_all(context.workspace))
 
 
 def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -> None:
@@ -85,21 +80,6 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
     tables.show_table(table, "rubric-texts", columns, height=360)
     if len(chosen) > len(shown):
         st.caption(f"The first {len(shown):,} of {len(chosen):,}, in file order.")
-
-
-def _show_list(run: Run, known: Sequence[Rubric]) -> None:
-    """Show every rubric with its question and who answers it."""
-    with st.expander(f"All {len(known):,} rubrics"):
-        rows = [
-            {
-                "rubric": links.page_address("arguments", dataset=run.dataset, run=run.id, rubric=rubric.name),
-                **{"question": rubric.question, "answers": ", ".join(rubric.answers), "asked of": _scope_text(rubric)},
-                "answered by": "a rule" if rubric.is_answered_by_rule else "people and models",
-            }
-            for rubric in known
-        ]
-        column = st.column_config.LinkColumn("rubric", display_text=r"rubric=([^&]+)")
-        tables.show_table(pd.DataFrame(rows), "rubrics", {"rubric": column})
 
 
 def _scope_text(rubric: Rubric) -> str:

@@ -46,16 +46,13 @@ def show(context: PageContext, run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"### {pair_text(pair.pert, pair.gene)}", width="content")
         known = "" if pair.split != ASKED else " · a pair that the dataset does not have"
-        st.caption(as_text(f"{method_text(run.method)} · {_model_name(run)}{known}"), width="content")
+        model = "simulated, no model" if run.model == SCRIPTED else run.model
+        st.caption(as_text(f"{method_text(run.method)} · {model}{known}"), width="content")
     is_hidden = ask_expectation(context.workspace, run.id, pair.pair_id)
     row = following.show(context, run)
     if row is not None:
         _show_actions(context, run, row, is_hidden=is_hidden)
         asking_panel.show_again(context.workspace, run, row.pair_id, hides_label=is_hidden)
-
-
-def _model_name(run: Run) -> str:
-    return "simulated, no model" if run.model == SCRIPTED else str(run.model)
 
 
 def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bool) -> None:

@@ -118,7 +118,9 @@ def _speech(speech: Speech, simulated: bool) -> str:
     is_written = speech.ended_at is None
     text = html.escape(_beginning_of(speech.content))
     if is_written and not speech.content:
-        text = f'<span class="ask-thought">{html.escape(_waiting_text(speech))}</span>'
+        waiting = "asked …" if speech.streams else "its answer will come in one piece …"
+        thought = f"thinking: {speech.reasoning}" if speech.reasoning else waiting
+        text = f'<span class="ask-thought">{html.escape(thought)}</span>'
     number = f": {percent_text(speech.p)}" if speech.p is not None else ""
     colour = theme.ROLE_COLOURS.get(speech.role, theme.NONE)
     role = "Judge" if speech.role == JUDGE else speech.role
@@ -132,13 +134,6 @@ def _beginning_of(text: str) -> str:
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
-
-
-def _waiting_text(speech: Speech) -> str:
-    """Return the text shown until an answer's first word arrives."""
-    if speech.reasoning:
-        return f"thinking: {speech.reasoning}"
-    return "asked …" if speech.streams else "its answer will come in one piece …"
 
 
 def _facts(speech: Speech) -> str:

@@ -185,16 +185,12 @@ def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], do
             event["tokens"] or 0,
             event["meta"].get("p"),
         )
-        speech.error = _error_of(event["kind"], event["meta"])
+        if event["kind"] == "rejected":
+            speech.error = f"{_AGAIN}{event['meta'].get('why', '')}"
+        elif event["kind"] == "verdict" and speech.p is None and "p" in event["meta"]:
+            speech.error = _UNREAD
         row.speeches[place] = speech
     names = {"p_de": "p_de", "p_up_given_de": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
     ending = {name: numbers[column] for name, column in names.items()}
     row.ending = {"error": numbers["error"] or "", "tokens": numbers["tokens"], "flags": list(numbers["flags"] or ()), **ending}
     return row
-
-
-def _error_of(kind: str, meta: Mapping[str, Any]) -> str:
-    """Return the remark below an answer: why it was rejected, or that it has no number; "" if neither."""
-    if kind == "rejected":
-        return f"{_AGAIN}{meta.get('why', '')}"
-    return _UNREAD if kind == "verdict" and meta.get("p", 0.0) is None else ""

@@ -129,12 +129,12 @@ def _show_numbers(dataset: Dataset) -> None:
 
 
 def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
+    line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
     found = space_numbers.ask_cuts(task).value
     if found is None:
-        return {"space": name, **dict.fromkeys(NUMBERS_HELP)}
+        return line
     score, null = found.all_rows.score, space_numbers.ask_null(task).value
     tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
-    line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
     for metric, part, test in zip(("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True):
         line[metric] = interval_text(part.shown)
         known = test is not None and not math.isnan(test.p)

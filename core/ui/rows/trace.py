@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core.audit.brief_checks import SHORT
@@ -39,7 +37,10 @@ def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -
 def _show_debate(stage: Stage, marks: Marks, narrow: bool) -> None:
     """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
     for sides in stage.rounds:
-        columns = st.columns(1 if narrow else column_shares(list(map(_length, sides))))
+        is_short = [all(len(step.event["content"]) < SHORT for step in speeches) for speeches in sides]
+        # A side of a line or less beside a longer one gets a narrow column.
+        shares = [0.5, 0.5] if is_short[0] == is_short[1] else [NARROW if short else 1 - NARROW for short in is_short]
+        columns = st.columns(1 if narrow else shares)
         for place, speeches in enumerate(sides):
             for step in speeches:
                 with columns[place % len(columns)].container(border=True):
@@ -47,19 +48,6 @@ def _show_debate(stage: Stage, marks: Marks, narrow: bool) -> None:
     for step in stage.steps:
         with st.container(border=True):
             _show_speech(step, marks)
-
-
-def column_shares(lengths: Sequence[int]) -> list[float]:
-    """Return the widths of both sides' columns: a side of a line or less beside a longer one gets a narrow column."""
-    is_short = [length < SHORT for length in lengths]
-    if is_short[0] == is_short[1]:
-        return [0.5, 0.5]
-    return [NARROW, 1 - NARROW] if is_short[0] else [1 - NARROW, NARROW]
-
-
-def _length(steps: Sequence[Step]) -> int:
-    """Return the characters of a side's longest text."""
-    return max((len(step.event["content"]) for step in steps), default=0)
 
 
 def _show_speech(step: Step, marks: Marks) -> None:

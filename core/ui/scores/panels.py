@@ -43,10 +43,10 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
 def _with_links(run: Run, result: slices.SlicesResult) -> pd.DataFrame:
     """Return the slices, each with the address of its rows in Rows if a filter exists."""
     address, by, table = {"dataset": run.dataset, "run": run.id}, result.by, result.frame()
-    rows = [
-        links.page_address("rows", **address, **{PARAMETERS[by]: _filter_value(by, part.name)}) if by in PARAMETERS else None
-        for part in result.in_order
-    ]
+    names: list[str | list[str]] = [part.name for part in result.in_order]
+    if by.startswith("P("):  # a range of probabilities is two values, its ends
+        names = [part.name.split("–") for part in result.in_order]
+    rows = [links.page_address("rows", **address, **{PARAMETERS[by]: name}) if by in PARAMETERS else None for name in names]
     return table.assign(rows=pd.Series(rows, table.index, dtype=object))
 
 
@@ -69,11 +69,6 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
         },
         height="auto",
     )
-
-
-def _filter_value(by: str, name: str) -> str | list[str]:
-    """Return a slice's name as the value of its query parameter; a range of probabilities as its two ends."""
-    return name.split("–") if by.startswith("P(") else name
 
 
 def show_curves(rows: RunRows, score: RunScore) -> None:

@@ -59,17 +59,12 @@ def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = N
         if (job := look()) is not None:
             show_job(workspace, job, parts)
 
-    draw_until_ready(draw, lambda: not is_live(look()))
+    draw_until_ready(draw, lambda: (job := look()) is None or not job.is_live)
 
 
 def job_of_run(workspace: Workspace, run: Run, status: Status | None = None) -> Job:
     """Return the job that makes a run. status: that of its folder, if it was read already."""
     return (READING if run.is_reading else RUN).job_of(workspace, run, status)
-
-
-def is_live(job: Job | None) -> bool:
-    """Return whether a job may still change."""
-    return job is not None and job.is_live
 
 
 def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None:

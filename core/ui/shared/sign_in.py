@@ -12,7 +12,7 @@ from importlib.util import find_spec
 import streamlit as st
 from streamlit import config
 
-from core.actions.workspace import Person, Workspace
+from core.actions.workspace import Workspace
 from core.config import Settings
 from core.ui import sign_ins
 from core.ui.access import is_enforced
@@ -39,11 +39,7 @@ def draw_anew_if_changed() -> None:
 def _look_up() -> server_workspace.LookUp:
     """Return a function that returns the person at this browser, usable in a callback, in a thread, or after the page."""
     found = account_of(st.user.to_dict())
-    return _nobody if found is None else found.person
-
-
-def _nobody() -> Person | None:
-    return None
+    return (lambda: None) if found is None else found.person
 
 
 def may_upload() -> bool:

@@ -12,8 +12,7 @@ from core.actions.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows as load
 from core.scoring.run_scores import score_run
 from core.store import changes, runs
-from tests.ui.conftest import OpenTab, Visit, settle
-from tests.ui.serving import Server
+from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
 
@@ -44,21 +43,6 @@ def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -
     text = text_of(visit(small_workspace, "overview")).replace("\\", "")
     assert "crashed: " in text
     assert "In debate, 8% of the briefs answer the multiple-choice question" in text  # 1 of 12
-
-
-@pytest.mark.soak
-@pytest.mark.browser
-def test_the_terms_are_explained_until_somebody_puts_them_away(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
-    page.goto(demo_server.url())
-    settle(page)
-    terms = page.get_by_text("0.5 is a coin toss")
-    terms.wait_for()
-    page.get_by_role("button", name="Do not show this again").click()
-    terms.wait_for(state="hidden")
-    page.goto(demo_server.url())
-    settle(page)
-    assert not terms.is_visible()  # this browser remembers
 
 
 @pytest.mark.soak

@@ -22,7 +22,7 @@ from core.scoring.sentences import scored_text
 from core.scoring.space_controls import control_spaces
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
-from core.store import Cursor, datasets, pairs, predictions, runs
+from core.store import datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
 from core.store.predictions import RowFilter
 from core.store.runs import Run
@@ -124,7 +124,9 @@ def protocol_sentences(run: str) -> list[tuple[str, str]]:
     A kNN by folds has no sentence about itself, which would repeat its score.
     """
     with reading() as db:
-        knn_runs = [(each, datasets.find(db, each.dataset)) for each in _with_ancestors(db, run) if each.method == "knn"]
+        knn_runs = [
+            (each, datasets.find(db, each.dataset)) for each in runs.lineage(db, [runs.find(db, run)]) if each.method == "knn"
+        ]
     found: list[tuple[str, str]] = []
     for each, dataset in knn_runs:
         protocol = read_knn_settings(each.spec).protocol.kind
@@ -133,19 +135,6 @@ def protocol_sentences(run: str) -> list[tuple[str, str]]:
             found.append((protocol, f"{each.name} alone, {scored_text(score.whole.scored)}: {score.sentence.removesuffix('.')}"))
         elif protocol == "loo":
             found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
-    return found
-
-
-def _with_ancestors(db: Cursor, run: str) -> list[Run]:
-    """Return a run, its parents, their parents and so on."""
-    found: list[Run] = []
-    waiting = [run]
-    while waiting:
-        try:
-            found.append(runs.find(db, waiting.pop()))
-        except NotFound:  # a parent that was deleted
-            continue
-        waiting += found[-1].parents
     return found
 
 
