@@ -42,7 +42,7 @@ EVERYONE = {
     "label_marks",
 }
 MAY_IMPORT = {
-    "pages": {"ui", "actions", "plots", "report", "scoring"},
+    "pages": {"ui", "actions", "plots", "report"},
     "app": {"ui"},
     "cli": {"actions", "audit", "cells", "embeddings", "engine", "finetune", "llm", "methods"}
     | {"report", "scoring", "store", "submission", "target_ranking", "transfer"},

@@ -16,6 +16,7 @@ from core.config import tiktoken_folder
 from core.llm.answers import read_token_count
 from core.llm.client import Client
 from core.net.retry import Fault
+from core.net.transport import read_aside
 from core.texts import parse_json
 
 # Where tiktoken takes its tables from, and the encodings that share the table of another.
@@ -90,6 +91,11 @@ def kept_answer(raw: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}… ({len(text) - MOST_CHARACTERS:,} more characters {NOTE})"
+
+
+async def keep_answer(raw: str) -> str:
+    """Return `kept_answer`, made in a thread where the text is long, so that other rows have their turn."""
+    return await read_aside(kept_answer, raw)
 
 
 def _without_logprobs(raw: str) -> str:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
 from core.llm.errors import ModelError
-from core.llm.kept_answer import TokenCount, TokenCounter, kept_answer
+from core.llm.kept_answer import TokenCount, TokenCounter, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text
-from core.net.transport import read_aside
 from core.types import Call, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -295,7 +294,7 @@ async def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: 
         stage=spec.stage,
         role=spec.role,
         request=sent,
-        reply=await read_aside(kept_answer, raw),
+        reply=await keep_answer(raw),
         cached=False,
         attempts=usage.attempts,
         latency_ms=usage.latency_ms,
