@@ -17,7 +17,6 @@ from core.plots import theme
 from core.store.runs import Run
 from core.types import ASKED
 from core.ui.ask import following, form
-from core.ui.ask.live_row import LiveRow
 from core.ui.shared import links
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, show_error
@@ -34,35 +33,32 @@ _HIDDEN = "Rows shows the label too: the link appears once you have answered."
 
 def show(context: PageContext, run: Run) -> None:
     """Show the row of an ad-hoc run, or the row that another run predicts now."""
+    workspace = context.workspace
     if not run.is_asked:
         st.markdown(f"### A row of {as_text(run.name)}")
         row = following.show(context, run)
-        if row is not None and ask_expectation(context.workspace, run.id, row.pair_id):
+        if row is not None and ask_expectation(workspace, run.id, row.pair_id):
             st.caption(_HIDDEN)
         elif row is not None:
             links.to_row(run, row.pair_id, "This row in Rows")
         return
-    pair = ask.pair_of(context.workspace, run)
+    pair = ask.pair_of(workspace, run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(f"### {pair_text(pair.pert, pair.gene)}", width="content")
         known = "" if pair.split != ASKED else " · a pair that the dataset does not have"
         model = "simulated, no model" if run.model == SCRIPTED else run.model
         st.caption(as_text(f"{method_text(run.method)} · {model}{known}"), width="content")
-    is_hidden = ask_expectation(context.workspace, run.id, pair.pair_id)
+    is_hidden = ask_expectation(workspace, run.id, pair.pair_id)
     row = following.show(context, run)
     if row is not None:
-        _show_actions(context, run, row, is_hidden=is_hidden)
-        asking_panel.show_again(context.workspace, run, row.pair_id, hides_label=is_hidden)
-
-
-def _show_actions(context: PageContext, run: Run, row: LiveRow, *, is_hidden: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if not context.workspace.settings.read_only and st.button("Ask again", icon=":material/refresh:", key="ask-again"):
-            form.send(context, ask.question_again(context.workspace, run))
-        if is_hidden:
-            st.caption(_HIDDEN)
-        else:
-            links.to_row(run, row.pair_id, "In Rows, with notes and every call")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if not workspace.settings.read_only and st.button("Ask again", icon=":material/refresh:", key="ask-again"):
+                form.send(context, ask.question_again(workspace, run))
+            if is_hidden:
+                st.caption(_HIDDEN)
+            else:
+                links.to_row(run, row.pair_id, "In Rows, with notes and every call")
+        asking_panel.show_again(workspace, run, row.pair_id, hides_label=is_hidden)
 
 
 def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
@@ -76,7 +72,14 @@ def ask_expectation(workspace: Workspace, run: str, pair_id: str) -> bool:
             _show_choice(workspace, run, pair_id)
         else:
             st.markdown(_describe(said), width="content")
-        _show_tally(workspace)
+        tally = expectations.tally(workspace)
+        if tally.said:
+            shown = f"; {tally.shown} shown before an answer" if tally.shown else ""
+            st.caption(
+                f"You were right {tally.right} of {tally.said} times; the best single answer {tally.commonest}{shown}.",
+                help=_HELP,
+                width="content",
+            )
     return said is None
 
 
@@ -103,14 +106,3 @@ def _describe(said: Expectation) -> str:
         return f"label: **{label}*** (shown on request)"
     outcome = "hit" if said.is_right else "miss"
     return f"you expected {label_text(said.expected)} · label: **{label}** · {theme.OUTCOME_SIGNS[outcome]} {outcome}"
-
-
-def _show_tally(workspace: Workspace) -> None:
-    tally = expectations.tally(workspace)
-    if tally.said:
-        shown = f"; {tally.shown} shown before an answer" if tally.shown else ""
-        st.caption(
-            f"You were right {tally.right} of {tally.said} times; the best single answer {tally.commonest}{shown}.",
-            help=_HELP,
-            width="content",
-        )

@@ -85,10 +85,15 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         return finished
     if following.is_over:
         if following.is_lost:
-            _show_job_of_lost(workspace, run)
+            if job_of_run(workspace, run).is_live:  # somebody else has resumed it
+                forget(run.id)
+                st.rerun()
+            _show_job(workspace, run)
         _draw(following.row, run)
-        if not following.is_lost and not run.is_asked:
-            _show_next(run)
+        is_next_offered = not following.is_lost and not run.is_asked
+        if is_next_offered and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
+            forget(run.id)
+            st.rerun()
         return following.row if following.row.is_over else None
 
     def follow() -> None:
@@ -158,20 +163,6 @@ class _Drawn:
         element, shown = self._elements.get(name, (None, ""))
         if body and body != shown:
             self._elements[name] = ((element or self._place).html(body), body)
-
-
-def _show_next(run: Run) -> None:
-    if st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
-        forget(run.id)
-        st.rerun()
-
-
-def _show_job_of_lost(workspace: Workspace, run: Run) -> None:
-    """Show why a row has no prediction, and how to go on; follow the row again if somebody else has resumed its run."""
-    if job_of_run(workspace, run).is_live:
-        forget(run.id)
-        st.rerun()
-    _show_job(workspace, run)
 
 
 def _show_job(workspace: Workspace, run: Run) -> None:

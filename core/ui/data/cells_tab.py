@@ -81,7 +81,13 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     _show_volcano(dataset, folder, perturbations, thresholds["fdr"], thresholds["log2_fc"])
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_effects(dataset, perturbations, record["settings"]["sampling"]["least_effects"])
+        show_figure(
+            effect_counts.figure(perturbations, record["settings"]["sampling"]["least_effects"]),
+            perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
+            "effect-counts",
+            "Genes that each perturbation changes",
+            f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the target",
+        )
     with right:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
     with st.expander("Every perturbation"):
@@ -111,16 +117,6 @@ def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.Data
         f"What a knockdown of {pert} changes",
         f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} · {table['p'].notna().sum():,} genes tested · "
         "one test a gene, no interval",
-    )
-
-
-def _show_effects(dataset: Dataset, perturbations: pd.DataFrame, least: int) -> None:
-    show_figure(
-        effect_counts.figure(perturbations, least),
-        perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
-        "effect-counts",
-        "Genes that each perturbation changes",
-        f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes except the target",
     )
 
 

@@ -17,7 +17,7 @@ from core.transfer.live_fusion import LiveFusion
 from core.transfer.run_cells import folds_among
 from core.ui.fuse import explorer, fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
-from core.ui.shared import shell
+from core.ui.shared import links, shell
 from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import flush
@@ -52,13 +52,16 @@ def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
 
 
 def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    pages = {"row": "rows", "neighbours": "neighbours"}
     return {
         **fusion_controls.slider_weights(choice),
         "position": fusion_controls.moved_component(choice),
         "noise": None,
         "caution": "",
         "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
-        "links": explorer.row_links(choice),
+        # The addresses of a row's debate and of its neighbours, each to be followed by its id.
+        "links": {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()},
         "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
     }
 

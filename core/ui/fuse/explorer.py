@@ -16,7 +16,7 @@ from core.store.runs import Run
 from core.transfer.live_fusion import LiveFusion
 from core.ui.fuse import fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
-from core.ui.shared import links, loaders
+from core.ui.shared import loaders
 
 KEY = "fusion-explorer"
 _CONTENT = "_explorer_content"  # session key: the explorer's last content, with the key of its fusion
@@ -74,13 +74,6 @@ def _read_weights(sent: object, n: int) -> list[float] | None:
     """Return the n weights from 0 to 1 that a browser sent; None for anything else."""
     values = [float(each) for each in sent if isinstance(each, int | float)] if isinstance(sent, list) else []
     return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
-
-
-def row_links(choice: FusionChoice) -> dict[str, str]:
-    """Return the addresses of a row's debate and of its neighbours, each to be followed by its id."""
-    address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    pages = {"row": "rows", "neighbours": "neighbours"}
-    return {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()}
 
 
 def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:

@@ -30,7 +30,8 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks,
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
     cards = _name_cards(items)
-    titles = {card: _title(item, n) for card, item, n in zip(cards, items, hits, strict=True)}
+    found = [f" · {n} hit{'s' * (n != 1)}" if n else "" for n in hits]
+    titles = {card: as_text(f"{describe.card_title(item)}{words}") for card, item, words in zip(cards, items, found, strict=True)}
     first = cards[next((i for i, n in enumerate(hits) if n), 0)]
     with st.expander(f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}", expanded=any(hits)):
         chosen = choose_one(st.pills, parameter, "Answer", titles, first, wrap=True, label_visibility="collapsed")
@@ -45,11 +46,6 @@ def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
     tools = [str(item["tool"]) for item in items]
     earlier = [tools[:i].count(tool) for i, tool in enumerate(tools)]
     return [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
-
-
-def _title(item: Mapping[str, Any], hits: int) -> str:
-    found = f" · {hits} hit{'s' * (hits != 1)}" if hits else ""
-    return as_text(f"{describe.card_title(item)}{found}")
 
 
 def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
