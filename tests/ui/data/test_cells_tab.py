@@ -29,7 +29,7 @@ def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, scr
     text = text_of(app)
     assert f"lab: {made.record['rows']:,} pairs" in text.replace("\\", "")
     assert "Fold changes are not shrunk" in text
-    assert len(app.get("plotly_chart")) == 4
+    assert len(app.get("plotly_chart")) == 3
     [which] = [box for box in app.selectbox if box.label == "Perturbation"]
     assert len(which.options) == 20
     assert not app.exception

@@ -30,13 +30,3 @@ def test_small_numbers_are_read_in_a_sentence(visit: Visit, small_workspace: Wor
     shown = "\n".join(text.value for text in app.text)
     assert "submitted: up 5.49 × 10⁻¹¹, down 0.2500, so none 0.7500" in shown
     assert "e-11" not in text_of(app) + shown
-
-
-@pytest.mark.soak
-def test_tokens_are_shown_where_no_step_knows_its_seconds(visit: Visit, small_workspace: Workspace) -> None:
-    with small_workspace.store.write() as db:
-        db.execute("UPDATE trace_event SET tokens = 30, latency_ms = NULL WHERE pair_id = 'Pa_Ga'")
-    app = visit(small_workspace, "rows", run="debate", row="Pa_Ga")
-    assert not app.exception
-    [table] = [each.value for each in app.dataframe if "tokens" in each.value]
-    assert set(table["tokens"]) == {30}
