@@ -2,7 +2,7 @@
 
 Its id is the row's, unless its metadata hold a pair_id. Its numbers are those of the first of these that has prediction_up and
 prediction_down, or p_de and p_up_given_de: the values of its scores, their metadata, its own metadata, the answer as a JSON
-object. Without any, the answer's text is read as that of a run made here (`core.llm.parsing`), else the answer that a scorer
+object. Without any, the answer's text is read as that of a run made here (`core.llm.answers`), else the answer that a scorer
 extracted; a letter means the choice of that letter if the sample has choices. A sample without any has .333/.333, which is
 flagged. One that failed, was invalidated or cut off, or whose answer did not end, is rejected.
 """
@@ -18,10 +18,9 @@ from typing import Any, Literal, TypeGuard
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import check_packaged, is_uniform, reads_otherwise, split_sum
 from core.datasets.tables import quote
-from core.llm.answer_lexicon import LABEL_WORDS
-from core.llm.answers import read_parts
-from core.llm.final_text import Ending, ending_of, final_text
-from core.llm.parsing import LABELS, choice, label
+from core.llm.answers import LABELS, read_label, read_option
+from core.llm.completion import Ending, ending_of, read_parts
+from core.llm.thinking import part_thinking
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
 from core.texts import parse_json, replace_surrogates
 from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
@@ -122,7 +121,7 @@ class Sample:
             return bool(max(abs(stated[0] - up), abs(stated[1] - down)) > _ROUNDED)
         if not self.value.get("choices"):
             return bool(reads_otherwise(self._answer(), up, down))
-        said = choice(self._answer(), self._classes())
+        said = read_option(self._answer(), self._classes())
         return isinstance(said, Label) and (up, down) in _CERTAIN.values() and _CERTAIN[said] != (up, down)
 
     def _scores(self) -> list[Mapping[str, Any]]:
@@ -153,7 +152,7 @@ class Sample:
         classes = self._classes()
         answers = [score.get("answer") for score in self._scores()]
         for text in (self._answer(), *(f"<answer>{answer}</answer>" for answer in answers if isinstance(answer, str))):
-            found = choice(text, classes)
+            found = read_option(text, classes)
             if isinstance(found, Label):
                 yield found
 
@@ -162,9 +161,9 @@ class Sample:
         choices = self.value.get("choices")
         if not isinstance(choices, list) or not choices:
             return LABELS
-        words = [label(f"<answer>{text}</answer>") for text in choices]
+        words = [read_label(f"<answer>{text}</answer>") for text in choices]
         letters = {letter: word for letter, word in zip(ascii_uppercase, words, strict=False) if isinstance(word, Label)}
-        return {**LABEL_WORDS, **letters}
+        return {**{name: label for name, label in LABELS.items() if len(name) > 1}, **letters}
 
     def _answer(self) -> str:
         """Return the final text of the answer, "" if there is none."""
@@ -174,7 +173,7 @@ class Sample:
         content = message.get("content", output.get("completion", ""))
         parts = read_parts(content)
         text = self._text(content if parts is None else parts.text or "")
-        return final_text(text).text or ""
+        return part_thinking(text).text or ""
 
     def _usage(self) -> tuple[int | None, int | None]:
         """Return tokens in all and in prompts, over the models that count them."""

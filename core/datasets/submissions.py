@@ -13,8 +13,7 @@ from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, TableRows, quote
 from core.datasets.traces import Format, Trace, parse_trace
 from core.delimited import is_decimal_comma
-from core.llm.final_text import final_text
-from core.llm.parsing import last_label
+from core.llm.answers import read_label
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent, Track
 
@@ -270,8 +269,7 @@ def reads_otherwise(text: str, up: float | None, down: float | None) -> dict[str
     Numbers that are certain of no label (.333/.333, means, log-probabilities) are compared with nothing.
     """
     certain = _CERTAIN.get((up, down))
-    final = final_text(text).text if certain is not None else None
-    said = None if final is None else last_label(final)
+    said = None if certain is None else read_label(text)
     return {"reads": str(said)} if isinstance(said, Label) and said != certain else {}
 
 

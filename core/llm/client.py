@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from core.errors import InputError
-from core.llm.answers import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
+from core.llm.completion import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
 from core.llm.endpoint import CONCURRENCY, Endpoint, Method, ModelTransport
 from core.llm.errors import (
     ERROR_OF_FAULT,

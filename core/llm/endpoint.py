@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from core.errors import InputError
-from core.llm.answers import Answer
 from core.llm.call_settings import CallSettings
+from core.llm.completion import Answer
 from core.llm.messages import Outcome, Request
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.llm.answers import Answer, AnswerFault, fault_of_ending, read_answer, read_token_count
 from core.llm.client import Client
+from core.llm.completion import Answer, AnswerFault, fault_of_ending, read_answer, read_token_count
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.config import tiktoken_folder
-from core.llm.answers import read_token_count
 from core.llm.client import Client
+from core.llm.completion import read_token_count
 from core.net.retry import Fault
 from core.net.transport import read_aside
 from core.texts import parse_json

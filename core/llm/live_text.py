@@ -1,7 +1,7 @@
-"""An answer in progress, separated into answer and thinking as in `final_text`.
+"""An answer in progress, separated into answer and thinking as in `part_thinking`.
 
-What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `final_text` reads the text again
-whenever a mark has come, and at the end.
+What came may turn out to be something else: of "A? </think> B" the first words are thinking. So `part_thinking` reads the text
+again whenever a mark has come, and at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import NamedTuple
 
-from core.llm.final_text import CHANGES, final_text, part_of_next
+from core.llm.thinking import CHANGES, part_of_next, part_thinking
 
 # An end that may go on as a mark, or special tokens that are no part of an answer if it ends behind them.
 _MAY_GO_ON = re.compile(
@@ -36,7 +36,7 @@ class LiveWords(NamedTuple):
 class LiveText:
     """An answer while its content and its reasoning arrive in separate fields; the content may contain thinking too.
 
-    The shown text equals the `final_text` of the whole content, "" for none, and the reasoning followed by the content's
+    The shown text equals the `part_thinking` of the whole content, "" for none, and the reasoning followed by the content's
     thinking.
     """
 
@@ -86,7 +86,7 @@ class LiveText:
             return
         self._n_read += n
         whole = self._whole.getvalue()[:n]
-        self._next, found = part_of_next(whole), final_text(whole)
+        self._next, found = part_of_next(whole), part_thinking(whole)
         content, reasoning = found.text or "", "\n\n".join(filter(None, (self._field.getvalue(), found.thinking)))
         said = self._content.getvalue(), self._reasoning.getvalue()
         if content.startswith(said[0]) and reasoning.startswith(said[1]):

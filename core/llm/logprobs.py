@@ -11,10 +11,9 @@ from itertools import accumulate
 
 from scipy.special import logsumexp, softmax
 
-from core.llm.final_text import final_text
-from core.llm.marks import readable
+from core.llm.answers import Unread, find_letter, readable
 from core.llm.messages import TokenLogprob
-from core.llm.parsing import Unparsed, find_letter
+from core.llm.thinking import part_thinking
 
 LETTERS = ("A", "B", "C")
 FLOOR_GAP = 20.0  # a letter that the server did not list gets the smallest listed log-probability minus this
@@ -35,31 +34,31 @@ class LetterProbabilities:
 
 def letter_probabilities(
     tokens: Sequence[TokenLogprob], letters: Sequence[str] = LETTERS, content: str | None = None
-) -> LetterProbabilities | Unparsed:
-    """Return softmax over the allowed letters among the alternatives at the answer letter; Unparsed if there is none.
+) -> LetterProbabilities | Unread:
+    """Return softmax over the allowed letters among the alternatives at the answer letter; Unread if there is none.
 
     The answer letter is found by its offset inside the last <answer>…</answer> of the joined tokens, so that it does not matter
     how the text is cut into tokens. A letter that several alternatives spell ("A", " A") gets the sum of their probabilities. A
     letter that none spells, or only with −inf, NaN or −9999, gets the smallest log-probability minus 20; if that is the answered
-    letter, the result is Unparsed. content: the final text of the reply; the tokens may also hold its thinking, in which no
+    letter, the result is Unread. content: the final text of the reply; the tokens may also hold its thinking, in which no
     answer is looked for, and must give the same letter.
     """
     text = "".join(token.token for token in tokens)
     start, end = _span_of_answer(text, content)
     place = find_letter(text[start:end], letters)
-    if isinstance(place, Unparsed):
+    if isinstance(place, Unread):
         return place
     answered, offset = place.letter, start + place.offset
     if content is not None:
         said = find_letter(content, letters)
-        if isinstance(said, Unparsed) or said.letter != answered:
-            other = said.reason if isinstance(said, Unparsed) else said.letter
-            return Unparsed(f"the tokens answer {answered}, the content: {other}")
+        if isinstance(said, Unread) or said.letter != answered:
+            other = said.reason if isinstance(said, Unread) else said.letter
+            return Unread(f"the tokens answer {answered}, the content: {other}")
     ends = list(accumulate(len(token.token) for token in tokens))
     index = bisect_right(ends, offset)
     logprobs = _letter_logprobs(*(tokens[index], offset - (ends[index] - len(tokens[index].token))), letters)
     if answered not in logprobs:
-        return Unparsed(f"the answer {answered} has no log-probability")
+        return Unread(f"the answer {answered} has no log-probability")
     floor = min(logprobs.values()) - FLOOR_GAP
     probabilities = softmax([logprobs.get(letter, floor) for letter in letters])
     return LetterProbabilities(answered, dict(zip(letters, map(float, probabilities), strict=True)))
@@ -75,7 +74,7 @@ def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
     start = text.rfind(content) if content else -1
     if content and start >= 0:
         return start, start + len(content)
-    found = final_text(text)
+    found = part_thinking(text)
     return found.start, found.end
 
 

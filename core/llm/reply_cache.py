@@ -7,7 +7,7 @@ import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from core.llm.answers import AnswerFault, fault_of_ending, read_answer
+from core.llm.completion import AnswerFault, fault_of_ending, read_answer
 from core.llm.messages import Reply, Usage
 from core.net.sqlite_cache import SqliteCache
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from core.errors import AddressRefused, InputError
-from core.llm.answers import Answer
+from core.llm.completion import Answer
 from core.llm.endpoint import Endpoint, ModelTransport, ServerState
 from core.llm.health import Health, check_health, describe_difference
 from core.llm.messages import Outcome, Usage

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.llm.answers import MAX_CHARACTERS, read_parts
+from core.llm.completion import MAX_CHARACTERS, THINKING, read_parts, text_of
 from core.net.transport import FarTooLong, TooLong
 from core.texts import parse_json
 
@@ -132,6 +132,9 @@ class StreamedAnswer:
             self._indices.add(json.dumps(choice.get("index")))
             if len(self._indices) > 1:
                 raise ValueError("a stream with more than one choice, of which one was asked for")
+            if choice.get("error"):
+                self._error = {"error": choice["error"]}
+                return
             self._finish_reason = choice.get("finish_reason") or self._finish_reason
             self._add_logprobs(choice.get("logprobs"))
             if isinstance(choice.get("delta"), Mapping):
@@ -143,6 +146,7 @@ class StreamedAnswer:
         if parts is not None:
             delta = {**delta, "content": parts.text, "reasoning": parts.thinking or None, "refusal": parts.refusal or None}
         for name, value in delta.items():
+            value = text_of(value) if name in THINKING and value is not None else value
             if isinstance(value, str) and name != "role":
                 self._texts.setdefault(name, []).append(value)
                 self._size += len(value)
@@ -151,13 +155,13 @@ class StreamedAnswer:
                 self._size += len(json.dumps(value)) if isinstance(value, list | dict) else 0
         if len(self._texts) + len(self._fields) > MAX_FIELDS:
             raise ValueError(f"a stream with more than {MAX_FIELDS} fields in a message")
-        said, thought = (self._new(delta, names) for names in (("content",), ("reasoning", "reasoning_content")))
+        said, thought = (self._new(delta, names) for names in (("content",), THINKING))
         self.n_said, self._n_thought = self.n_said + len(said), self._n_thought + len(thought)
         if said or thought:
             self._say(said, thought)
 
     def _new(self, delta: Mapping[str, Any], names: tuple[str, ...]) -> str:
-        return next((value for name in names if isinstance(value := delta.get(name), str)), "")
+        return next((text for name in names if (text := text_of(delta.get(name)))), "")
 
     def _add_logprobs(self, value: Any) -> None:
         """Add the log-probabilities of more tokens, as JSON: Python objects would take ten times the memory."""

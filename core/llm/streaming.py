@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from core.llm.answers import Answer, read_scrubbed
+from core.llm.completion import Answer, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.live_text import LiveText, LiveWords
 from core.llm.messages import Outcome, Request

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
+from core.llm import answers
+from core.llm.answers import Unread
 from core.llm.errors import ModelError
 from core.llm.kept_answer import TokenCount, TokenCounter, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
-from core.llm.parsing import Unparsed, probability
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Messages = tuple[Message, ...]
-Reader = Callable[[Reply], T | Unparsed]
-ReAsk = Callable[[Unparsed], str]
+Reader = Callable[[Reply], T | Unread]
+ReAsk = Callable[[Unread], str]
 
 
 class NoBaseRates(DeskError):
@@ -53,9 +54,9 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer(Generic[T]):
-    """The value that was read from the last reply, or why none could be (Unparsed); rejected: the reply before it."""
+    """The value that was read from the last reply, or why none could be (Unread); rejected: the reply before it."""
 
-    value: T | Unparsed
+    value: T | Unread
     reply: Reply
     rejected: tuple[TraceEvent, ...] = ()
 
@@ -176,7 +177,7 @@ class RowConversation:
         """Asks, and reads the reply with `reader`; if that fails, asks what `re_ask` writes and reads once more."""
         reply = await self.ask(spec, messages)
         value = reader(reply)
-        if not isinstance(value, Unparsed):
+        if not isinstance(value, Unread):
             self._note_read(spec, value)
             return ReadAnswer(value, reply)
         rejected = event_of(spec, "rejected", reply, why=value.reason)
@@ -190,7 +191,7 @@ class RowConversation:
 
     def _note_read(self, spec: CallSpec, value: object) -> None:
         """Send the number in an answer to the row's watchers."""
-        if self._context.feed and isinstance(value, float | Unparsed):
+        if self._context.feed and isinstance(value, float | Unread):
             p = value if isinstance(value, float) else None
             self._context.feed.add("read", stage=spec.stage, role=spec.role, seed=spec.seed, p=p)
 
@@ -230,27 +231,27 @@ async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) 
     return counted
 
 
-def read_probability(reply: Reply) -> float | Unparsed:
+def read_probability(reply: Reply) -> float | Unread:
     """Return the probability that an answer states, in [0, 1]."""
-    return probability(reply.content)
+    return answers.read_probability(reply.content)
 
 
 def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
     """Return a reader of each letter's probability from log-probabilities, which the call has to ask for."""
 
-    def read(reply: Reply) -> dict[str, float] | Unparsed:
+    def read(reply: Reply) -> dict[str, float] | Unread:
         found = letter_probabilities(reply.logprobs or (), letters, reply.content)
-        return found if isinstance(found, Unparsed) else dict(found.probabilities)
+        return found if isinstance(found, Unread) else dict(found.probabilities)
 
     return read
 
 
-def ask_probability_again(problem: Unparsed) -> str:
+def ask_probability_again(problem: Unread) -> str:
     """Return the second request for a probability, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
-def ask_letter_again(problem: Unparsed, letters: Sequence[str]) -> str:
+def ask_letter_again(problem: Unread, letters: Sequence[str]) -> str:
     """Return the second request for a letter, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 

@@ -13,8 +13,8 @@ from core.audit.brief_checks import FAULTS, find_faults
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
+from core.llm.answers import Unread
 from core.llm.messages import Reply
-from core.llm.parsing import Unparsed
 from core.methods import debate_texts as texts
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import NAMES
@@ -222,15 +222,15 @@ class _Brief(NamedTuple):
 async def _ask_brief(conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int) -> _Brief:
     spec = _advocate_call(stage, side, case, seed)
 
-    def reader(reply: Reply) -> str | Unparsed:
+    def reader(reply: Reply) -> str | Unread:
         found = find_faults(side, reply.content, case.pert, case.gene)
-        return Unparsed("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
+        return Unread("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
 
     found: ReadAnswer[str] = await conversation.read(
         spec, texts.brief_messages(side, case), reader, lambda problem: texts.ask_brief_again(side, case, problem.reason)
     )
-    collapsed = isinstance(found.value, Unparsed)
-    meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unparsed) else {})}
+    collapsed = isinstance(found.value, Unread)
+    meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unread) else {})}
     return _Brief(found.reply.content, (*found.rejected, event_of(spec, "brief", found.reply, **meta)), collapsed)
 
 
@@ -265,16 +265,16 @@ async def _ask_verdict(
     )
     reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
     found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)
-    p = None if isinstance(found.value, Unparsed) else found.value
+    p = None if isinstance(found.value, Unread) else found.value
     which = {"repeat": repeat} if _judge_repeats(case.options) > 1 else {}
     return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, **which, p=p, fallback=False))
 
 
-def _read_yes(reply: Reply) -> float | Unparsed:
+def _read_yes(reply: Reply) -> float | Unread:
     """Return the probability of the letter that means yes."""
     odds = read_letters(texts.ANSWERS)(reply)
-    return odds if isinstance(odds, Unparsed) else odds[texts.YES]
+    return odds if isinstance(odds, Unread) else odds[texts.YES]
 
 
-def _ask_letter_again(problem: Unparsed) -> str:
+def _ask_letter_again(problem: Unread) -> str:
     return ask_letter_again(problem, texts.ANSWERS)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from core.audit.rubric import Rubric
 from core.evidence.render import dossier
 from core.fields.record import identity_of
+from core.llm.answers import Unread, read_option
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, choice
 from core.methods.base import Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages, ask_letter_again
 from core.methods.marked_passage import find_passage, take_passage
@@ -84,11 +84,11 @@ class JudgeRubric(TextReading[RowText, RubricAnswer]):
         """Return the question about a text."""
         return messages_of(self.rubric(options), pair, item, dossier_of(texts, pair), passage=asks_for_passage(options))
 
-    def read_reply(self, reply: Reply, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unparsed:
+    def read_reply(self, reply: Reply, item: RowText, options: Mapping[str, Any]) -> RubricAnswer | Unread:
         """Return the answer of a reply."""
         return read_answer(self.rubric(options), reply, item.content if asks_for_passage(options) else None)
 
-    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
+    def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
         """Return the second request for a letter."""
         return ask_letter_again(problem, list(letters_of(self.rubric(options))))
 
@@ -157,7 +157,7 @@ def _describe_source(rubric: Rubric, text: RowText) -> str:
     return f"a {rubric.unit} of {text.role}, in the part {text.stage!r}" if text.stage else f"a {rubric.unit} of {text.role}"
 
 
-def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> RubricAnswer | Unparsed:
+def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> RubricAnswer | Unread:
     """Return the answer where it is marked as the answer, by its letter or in its own words.
 
     text: in which the passage has to stand that the reply copies; None if none was asked for.
@@ -165,8 +165,8 @@ def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> Rubric
     letters = letters_of(rubric)
     in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
     reply, copied = (reply, "") if text is None else take_passage(reply)
-    answer = choice(reply.content, {**letters, **in_words})
-    if isinstance(answer, Unparsed):
+    answer = read_option(reply.content, {**letters, **in_words})
+    if isinstance(answer, Unread):
         return answer
     return RubricAnswer(answer, _first_probability(reply, letters, answer), find_passage(text or "", copied))
 
@@ -174,6 +174,6 @@ def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> Rubric
 def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) -> float | None:
     """Return the probability of the first letter among all letters; None if no log-probability belongs to the answer."""
     found = letter_probabilities(reply.logprobs or (), tuple(letters), reply.content)
-    if isinstance(found, Unparsed) or letters[found.answered] != answer:
+    if isinstance(found, Unread) or letters[found.answered] != answer:
         return None
     return found.probabilities[next(iter(letters))]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from core.errors import InputError
+from core.llm.answers import Unread
 from core.llm.kept_answer import TokenCount
 from core.llm.messages import Message
-from core.llm.parsing import Unparsed
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import (
     CallSpec,
@@ -157,5 +157,5 @@ async def _ask_critic(
     spec = CallSpec(f"seed {seed}", "CRITIC", seed, min(CRITIC_TOKENS, options["max_tokens"]), options["effort"])
     asked = fill(prompt_text("critic"), question=prompt, answer=answer.events[-1].content)
     found = await conversation.read(spec, (Message("user", asked),), read_probability, ask_probability_again)
-    probability = None if isinstance(found.value, Unparsed) else found.value
+    probability = None if isinstance(found.value, Unread) else found.value
     return Judged(probability, (*found.rejected, event_of(spec, "verdict", found.reply, probability=probability)))

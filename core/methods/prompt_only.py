@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from core.errors import InputError
+from core.llm.answers import Unread, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed, label
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import NAMES, REWRITTEN
 from core.methods.conversation import (
@@ -224,7 +224,7 @@ async def ask_under_seed(
     spec = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
     reader = _read_letter_odds if by_logprobs else _read_letter
     found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS))
-    prediction = None if isinstance(found.value, Unparsed) else found.value
+    prediction = None if isinstance(found.value, Unread) else found.value
     up, down = prediction or (None, None)
     exact = _prompt_tokens(found.reply, counted)
     meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": exact.tokens, "counted_by": exact.counted_by}
@@ -238,13 +238,13 @@ def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
     return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
-def _read_letter(reply: Reply) -> tuple[float, float] | Unparsed:
+def _read_letter(reply: Reply) -> tuple[float, float] | Unread:
     """Return (up, down) of the answer's letter: certainty."""
-    found = label(reply.content)
-    return found if isinstance(found, Unparsed) else HARD[found]
+    found = read_label(reply.content)
+    return found if isinstance(found, Unread) else HARD[found]
 
 
-def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unparsed:
+def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unread:
     """Return (up, down) from the log-probabilities of the letters."""
     found = read_letters(LETTERS)(reply)
-    return found if isinstance(found, Unparsed) else (found["A"], found["B"])
+    return found if isinstance(found, Unread) else (found["A"], found["B"])

@@ -13,8 +13,8 @@ from typing import Any
 
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import yes_if
+from core.llm.answers import Unread
 from core.llm.messages import Message, Reply
-from core.llm.parsing import Unparsed
 from core.methods.base import Option, RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages
 from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
@@ -79,11 +79,11 @@ class ReadFindings(TextReading[Passage, Findings]):
         )
         return Message("system", fill(prompt_text("findings"), role=schema.role)), Message("user", task)
 
-    def read_reply(self, reply: Reply, item: Passage, options: Mapping[str, Any]) -> Findings | Unparsed:
+    def read_reply(self, reply: Reply, item: Passage, options: Mapping[str, Any]) -> Findings | Unread:
         """Return the findings of a reply."""
         return read_findings(_schema(options), reply.content, item)
 
-    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
+    def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
         """Return the second request, with the reason why the first answer was rejected."""
         schema = _schema(options)
         return fill(prompt_text("reask_findings"), listed=schema.listed, reason=problem.reason, form=schema.form())

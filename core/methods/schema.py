@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 from core.audit.rubric import Rubric
 from core.fields.record import identity_of
+from core.llm.answers import Unread
 from core.llm.json_objects import find_list
-from core.llm.parsing import Unparsed
 from core.methods.base import RowText
 from core.methods.marked_passage import QUOTES, find_passage
 
@@ -133,16 +133,16 @@ class Findings(NamedTuple):
     invented: int
 
 
-def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | Unparsed:
+def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | Unread:
     """Return the findings of a reply, each once."""
     listed = find_list(content, schema.listed)
     if listed is None:
-        return Unparsed(f'no JSON object with a list "{schema.listed}", expected one')
+        return Unread(f'no JSON object with a list "{schema.listed}", expected one')
     found: dict[tuple[str, ...], Mapping[str, Any]] = {}
     invented = 0
     for each in listed:
         given = _given(schema, each)
-        if isinstance(given, Unparsed):
+        if isinstance(given, Unread):
             return given
         finding = _stand(schema, given, passage)
         lost = any(not finding[field.name] for field in schema.fields if not field.optional)
@@ -152,17 +152,17 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
     return Findings(tuple(found.values()), invented)
 
 
-def _given(schema: Schema, each: object) -> dict[str, str] | Unparsed:
+def _given(schema: Schema, each: object) -> dict[str, str] | Unread:
     """Return the fields of a finding as the reply gives them, without quotation marks around them."""
     values = each if isinstance(each, Mapping) else {}
     given = {field.name: values.get(field.name, "" if field.optional else None) for field in schema.fields}
     if not all(isinstance(value, str) for value in given.values()):
         names = ", ".join(given)
-        return Unparsed(f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts {names}")
+        return Unread(f"a {schema.listed.removesuffix('s')} is {json.dumps(each)[:80]}, expected the texts {names}")
     given = {name: value.strip(QUOTES) for name, value in given.items()}
     for field in schema.fields:
         if field.kind == "choice" and given[field.name] not in field.values:
-            return Unparsed(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(field.values)}")
+            return Unread(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(field.values)}")
     return given
 
 

@@ -20,8 +20,8 @@ from core.evidence.registry import tool_named
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.retrieval import Retrieved
 from core.evidence.tool import Tool
+from core.llm.answers import Unread, read_option
 from core.llm.messages import Message, Reply, Request
-from core.llm.parsing import Unparsed, choice
 from core.methods.conversation import CallSpec, Messages, RowConversation, event_of
 from core.methods.prompts import cell_desc, fill, prompt_text
 from core.types import Evidence, Label, Pair, TraceEvent
@@ -213,12 +213,12 @@ def choices(stage: Stage) -> str:
     return "\n".join(f"<answer>{answer}</answer>" for answer in SCORES[stage])
 
 
-def read_answer(stage: Stage, reply: Reply) -> str | Unparsed:
+def read_answer(stage: Stage, reply: Reply) -> str | Unread:
     """Return the answer of a reply, a key of SCORES."""
-    return choice(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
+    return read_option(reply.content, {**{answer: answer for answer in SCORES[stage]}, _SHORT: INSUFFICIENT})
 
 
-def ask_answer_again(stage: Stage, problem: Unparsed) -> str:
+def ask_answer_again(stage: Stage, problem: Unread) -> str:
     """Return the second request for an answer, with the reason why the first was rejected."""
     return fill(prompt_text("reask_choice"), reason=problem.reason, choices=choices(stage))
 

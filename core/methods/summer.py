@@ -15,7 +15,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.evidence.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Preference, Retrieved, index_pairs
-from core.llm.parsing import Unparsed
+from core.llm.answers import Unread
 from core.methods import summaries as texts
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import ALONE, NAMES
@@ -210,7 +210,7 @@ def _retrieval_event(stage: Stage, pairs: Sequence[Retrieved], view: LabelView) 
 async def _ask_sample(conversation: RowConversation, stage: Stage, messages: Messages, seed: int, context: Context) -> _Sample:
     spec = _call(stage, "MODEL", seed, context)
     found = await conversation.read(spec, messages, partial(texts.read_answer, stage), partial(texts.ask_answer_again, stage))
-    answer = None if isinstance(found.value, Unparsed) else found.value
+    answer = None if isinstance(found.value, Unread) else found.value
     score = None if answer is None else SCORES[stage][answer]
     event = event_of(spec, "answer", found.reply, seed=seed, answer=answer, score=score)
     return _Sample(answer, (*found.rejected, event))

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from core.errors import InputError
 from core.hashes import sha256_of
+from core.llm.answers import Unread
 from core.llm.messages import Reply
-from core.llm.parsing import Unparsed
 from core.methods.base import Context, RowText, TextsOfRun
 from core.methods.conversation import (
     CallSpec,
@@ -49,11 +49,11 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         """Return the question about an item."""
 
     @abstractmethod
-    def read_reply(self, reply: Reply, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unparsed:
+    def read_reply(self, reply: Reply, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unread:
         """Return what a reply says about an item."""
 
     @abstractmethod
-    def ask_again(self, problem: Unparsed, options: Mapping[str, Any]) -> str:
+    def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
         """Return the second request, with the reason why the first answer was rejected."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
             spec, answer = _call_of(item, context), answers[prompt]
             events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
             events += self._events(item, spec, answer, options)
-        unread = any(isinstance(answer.value, Unparsed) for answer in found)
+        unread = any(isinstance(answer.value, Unread) for answer in found)
         row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
         return RowResult(row, tuple(events), (), conversation.calls)
 
@@ -99,9 +99,9 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
         self, item: ItemT, spec: CallSpec, answer: ReadAnswer[ValueT], options: Mapping[str, Any]
     ) -> Iterator[TraceEvent]:
         value = answer.value
-        meta = {"unread": value.reason} if isinstance(value, Unparsed) else self.meta(item, value)
+        meta = {"unread": value.reason} if isinstance(value, Unread) else self.meta(item, value)
         yield event_of(spec, "reading", answer.reply, of_seq=item.seq, **meta)
-        if not isinstance(value, Unparsed):
+        if not isinstance(value, Unread):
             yield from self.findings(item, value, options)
 
 

@@ -1,7 +1,7 @@
 """The functions of the competition's starter kit, with the same names and meanings, but our own prompts.
 
 Answers in prose are read as in the starter kit: by options ("B)") and by words ("up-regulation", "no significant change"). This
-accepts more than `core.llm.parsing`, which is used for runs and reads no prose. It accepts less than the kit where the kit is
+accepts more than `core.llm.answers`, which is used for runs and reads no prose. It accepts less than the kit where the kit is
 wrong: a negated word ("no upregulation") is not an answer, nor is the letter of a name ("vitamin C"). `docs/starter_kit.md`
 lists all known differences.
 """
@@ -21,10 +21,8 @@ from core.datasets.prompt_files import MAX_BYTES
 from core.datasets.tables import Table
 from core.errors import InputError
 from core.file_io import read_file, write_file
-from core.llm.answer_lexicon import TAKES_BACK
-from core.llm.final_text import final_text
-from core.llm.marks import readable, refuses
-from core.llm.parsing import OPTIONS, Unparsed, label
+from core.llm.answers import OPTIONS, REFUSES, TAKES_BACK, Unread, read_label, readable
+from core.llm.thinking import part_thinking
 from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompts import cell_desc as describe_cells
@@ -38,6 +36,7 @@ _OPTION = re.compile(
     r"[\s*_(\[]{0,6}(?-i:([ABC])|([abc]))\)",
     re.IGNORECASE | re.MULTILINE,
 )
+_BACK = re.compile(rf"[\n.!?;:>—–][\s*_(\[]{{0,8}}(?:{TAKES_BACK})(?![a-zа-я])", re.IGNORECASE)
 _LETTER_LINE = re.compile(r"^\W*([ABC])\W*$", re.IGNORECASE | re.MULTILINE)
 _WORDS = {  # with any hyphen: GPT-OSS writes U+2011
     Label.UP: re.compile(
@@ -170,17 +169,17 @@ def build_submission(
 def read_answer(text: str) -> Label | None:
     """Return the label named in a reply, None for no label, two labels or a retracted answer.
 
-    A marked answer counts first (`core.llm.parsing.label`). Without a mark, or with different marks, the text after the last
+    A marked answer counts first (`core.llm.answers.read_label`). Without a mark, or with different marks, the text after the last
     "Answer:" or on the last line counts; otherwise the whole text, as in the starter kit.
     """
-    reply = final_text(text).text
+    reply = part_thinking(text).text
     if reply is None:
         return None
-    found = label(reply)
-    if not isinstance(found, Unparsed):
+    found = read_label(reply)
+    if not isinstance(found, Unread):
         return found
     plain = readable(reply)
-    if refuses(plain, ()):
+    if REFUSES.search(plain):
         return None
     for part in (_answer_part(plain), plain):
         named = _find_labels(part)
@@ -210,7 +209,7 @@ def _find_labels(text: str) -> set[Label]:
                 places.add((each.start(), side))
     if denied == set(_WORDS) and not places:
         return {Label.NONE}
-    if places and TAKES_BACK.search(text, min(at for at, _ in places) + 1):
+    if places and _BACK.search(text, min(at for at, _ in places) + 1):
         return set()
     return {found for _, found in places}
 

@@ -20,10 +20,10 @@ from core.config import load_settings
 from core.engine.run_folder import start_worker
 from core.errors import DeskError
 from core.evidence.packs import PackName
+from core.llm.answers import Unread, read_probability
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Request
-from core.llm.parsing import Unparsed, probability
 from core.methods.base import Context, Method, Option, RowFailed
 from core.types import Call, Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -131,12 +131,12 @@ class Asking(Base):
         try:
             said = await self._ask(pair, context, calls, "de", PROB, None)
             await self._wait_while_halted(pair)
-            p_de = probability(said[0])
-            if isinstance(p_de, Unparsed):
+            p_de = read_probability(said[0])
+            if isinstance(p_de, Unread):
                 raise Unreadable(p_de.reason)
             letter = await self._ask(pair, context, calls, "dir", LETTER, 5)
             found = letter_probabilities(letter[1] or (), ("A", "B"), letter[0])
-            if isinstance(found, Unparsed):
+            if isinstance(found, Unread):
                 raise Unreadable(found.reason)
         except DeskError as error:
             raise RowFailed(error, tuple(calls)) from error

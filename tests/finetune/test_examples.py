@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.finetune.examples import LETTER_OF, as_lines, cut
 from core.finetune.settings import OPTIONS
-from core.llm.parsing import label
+from core.llm.answers import read_label
 from core.methods.base import read_options
 from core.methods.local_model import METHOD
 from core.methods.prompt_only import prompt_for
@@ -72,7 +72,7 @@ def test_the_prompt_is_the_one_that_the_model_will_be_asked_and_the_answer_its_l
     assert question in example["prompt"]
     # The starter kit's prompt, but for how the answer is to be written: the letter alone.
     assert example["prompt"].rpartition("\n\n")[0] == starter.format_prompt("P0", "G0").rpartition("\n\n")[0]
-    assert [label(f"<answer>{LETTER_OF[each]}</answer>") for each in LABELS] == list(LABELS)
+    assert [read_label(f"<answer>{LETTER_OF[each]}</answer>") for each in LABELS] == list(LABELS)
 
 
 def test_the_cells_are_described_as_chosen() -> None:

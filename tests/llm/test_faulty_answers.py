@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from core.llm.answers import Unread
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply, Request
-from core.llm.parsing import Unparsed
 from tests.fakes.scripted import Faults, Script, request_counts, serving
 from tests.llm.canned import outcomes
 
@@ -73,5 +73,5 @@ def test_each_fault_alone(fault: str) -> None:
         assert isinstance(found, Reply)
         assert found.logprobs is not None
         readable = fault in ("absurd_usage", "other_model")
-        assert isinstance(letter_probabilities(found.logprobs, content=found.content), Unparsed) is not readable
+        assert isinstance(letter_probabilities(found.logprobs, content=found.content), Unread) is not readable
         assert found.usage.uncounted == (fault == "absurd_usage")

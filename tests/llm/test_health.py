@@ -97,7 +97,7 @@ def test_as_many_logprobs_as_the_server_allows(says: str, most: int) -> None:
     assert describe_logprobs(found) == f"yes, {most} a token at most"
 
 
-@pytest.mark.parametrize("body", [completion("A", "content_filter"), completion("A", None), completion(None, "tool_calls")])
+@pytest.mark.parametrize("body", [completion("A", "content_filter"), completion("A", "paused"), completion(None, "tool_calls")])
 def test_an_answer_that_no_run_could_use_is_a_problem(body: dict[str, Any]) -> None:
     with canned.serving(lambda asked: Canned({"data": [{"id": "m"}]} if asked.body is None else body)) as (url, _):
         assert "finish_reason" in health(url).problem

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from core.llm.answers import Answer, read_answer
+from core.llm.completion import Answer, read_answer
 from core.llm.kept_answer import LONG_CHARACTERS, MOST_CHARACTERS, NOTE, kept_answer
 from tests.llm.canned import completion
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.final_text import final_text
 from core.llm.live_text import LiveText, LiveWords
+from core.llm.thinking import part_thinking
 from tests.llm.canned import cut
-from tests.llm.test_final_text import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
+from tests.llm.test_thinking import HARMONY, PIECES, WITH_ANSWER, WITHOUT_ANSWER
 
 TEXTS = st.text() | st.lists(
     st.sampled_from([*PIECES, "<|start|>assistant", "<", "A? ", "think>", "&gt;", "[/THINK]"]), max_size=20
@@ -33,13 +33,13 @@ def shown(heard: list[LiveWords]) -> tuple[str, str]:
 @given(TEXTS, st.sampled_from(["", "As said: "]), st.integers(0, 99))
 def test_however_a_text_is_cut_its_parts_are_those_of_the_whole(text: str, reasoning: str, seed: int) -> None:
     pieces = [("", reasoning), *((piece, "") for piece in cut(text, seed))]
-    whole = final_text(text)
+    whole = part_thinking(text)
     assert shown(hear(pieces)) == (whole.text or "", "\n\n".join(filter(None, (reasoning, whole.thinking))))
 
 
 @pytest.mark.parametrize("text", [*WITH_ANSWER, *WITHOUT_ANSWER])
 def test_letter_by_letter(text: str) -> None:
-    whole = final_text(text)
+    whole = part_thinking(text)
     assert shown(hear([(letter, "") for letter in text])) == (whole.text or "", whole.thinking)
 
 
@@ -78,11 +78,11 @@ def test_the_text_is_read_a_limited_number_of_times(piece: str, monkeypatch: pyt
     def count(whole: str) -> object:
         nonlocal n_read
         n_read += len(whole)
-        return final_text(whole)
+        return part_thinking(whole)
 
-    monkeypatch.setattr("core.llm.live_text.final_text", count)
+    monkeypatch.setattr("core.llm.live_text.part_thinking", count)
     monkeypatch.setattr("core.llm.live_text._FREE", 1 << 12)
     text = piece * 4_000
-    whole = final_text(text)
+    whole = part_thinking(text)
     assert shown(hear([(piece, "")] * 4_000)) == (whole.text or "", whole.thinking)
     assert n_read < 20 * len(text) + (1 << 12)

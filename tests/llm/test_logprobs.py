@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.llm.answers import Unread
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import TokenLogprob
-from core.llm.parsing import Unparsed
 
 NAN, INF = math.nan, math.inf
 
@@ -24,7 +24,7 @@ def tokens(
     ]
 
 
-def odds(found: LetterProbabilities | Unparsed) -> list[float]:
+def odds(found: LetterProbabilities | Unread) -> list[float]:
     assert isinstance(found, LetterProbabilities), found
     assert tuple(found.probabilities) == LETTERS
     return list(found.probabilities.values())
@@ -91,7 +91,7 @@ def test_what_stands_for_nothing_is_missing(nothing: float) -> None:
     total = math.exp(-1) + math.exp(-2) + math.exp(-22)
     assert odds(found) == pytest.approx([math.exp(-1) / total, math.exp(-22) / total, math.exp(-2) / total])
     broken = letter_probabilities(tokens("<answer>", "A", alternatives=(("A", nothing), ("B", -1.0)), logprob=nothing))
-    assert broken == Unparsed("the answer A has no log-probability")
+    assert broken == Unread("the answer A has no log-probability")
 
 
 def test_without_alternatives_the_token_itself_counts() -> None:
@@ -107,24 +107,24 @@ def test_without_alternatives_the_token_itself_counts() -> None:
         ("", "no <answer>"),
         ("<answer></answer>", "nothing is marked as the answer, expected one of A, B, C"),
         ("<answer>D</answer>", "'D' is marked"),
-        ("<answer>A or B</answer>", "'A or B' is marked"),
+        ("<answer>A or B</answer>", "A and B are named"),
         ("<answer>Both</answer>", "'Both' is marked"),
-        ("<answer>C</answer>, no: <answer>A</answer>", "2 different answers are marked"),
+        ("<answer>C</answer> or <answer>A</answer>", "2 different answers are marked"),
         ("<think>say <answer>A</answer>", "no <answer>"),
     ],
 )
 def test_where_there_is_no_letter(text: str, reason: str) -> None:
     found = letter_probabilities([TokenLogprob(text, -0.1)])
-    assert isinstance(found, Unparsed)
+    assert isinstance(found, Unread)
     assert found.reason.startswith(reason)
-    assert letter_probabilities([]) == Unparsed("no <answer>")
+    assert letter_probabilities([]) == Unread("no <answer>")
 
 
 def test_the_content_must_say_the_same() -> None:
     said = tokens("think: <answer>", "A", "</answer>", alternatives=(("B", -1.0), ("C", -1.0)))
     assert isinstance(letter_probabilities(said, content="<answer>A</answer>"), LetterProbabilities)
-    assert letter_probabilities(said, content="<answer>B</answer>") == Unparsed("the tokens answer A, the content: B")
-    assert letter_probabilities(said, content="none") == Unparsed("the tokens answer A, the content: no <answer>")
+    assert letter_probabilities(said, content="<answer>B</answer>") == Unread("the tokens answer A, the content: B")
+    assert letter_probabilities(said, content="none") == Unread("the tokens answer A, the content: no <answer>")
 
 
 def test_other_letters() -> None:
@@ -162,7 +162,7 @@ def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given
     found = letter_probabilities(said)
     usable = {letter: value for letter, value in given_.items() if math.isfinite(value) and value > -9999}
     if text[where] not in usable:
-        assert isinstance(found, Unparsed)
+        assert isinstance(found, Unread)
         return
     assert isinstance(found, LetterProbabilities)
     full = {letter: usable.get(letter, min(usable.values()) - 20) for letter in "ABC"}

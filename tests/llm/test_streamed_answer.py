@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from core.llm.answers import MAX_CHARACTERS, read_answer
+from core.llm.completion import MAX_CHARACTERS, read_answer
 from core.llm.streamed_answer import MAX_LINE_BYTES, StreamedAnswer
 from core.llm.streaming import join_stream
 from core.net.transport import FarTooLong, TooLong

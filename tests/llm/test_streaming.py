@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.llm.answers import AnswerFault, read_answer
+from core.llm.completion import AnswerFault, read_answer
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
 from core.llm.streamed_answer import StreamedAnswer

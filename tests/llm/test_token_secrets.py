@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.answers import read_scrubbed
+from core.llm.completion import read_scrubbed
 from core.net.scrubber import Scrubber
 
 SECRET = "sk-0123456789abcdef"

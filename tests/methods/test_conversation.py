@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from core.errors import InputError
+from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Refused, Unanswered
 from core.llm.messages import Message
-from core.llm.parsing import Unparsed
 from core.methods.base import BatchMethod, RowFailed, RowMethod, methods, read_options
 from core.methods.conversation import (
     CallSpec,
@@ -57,7 +57,7 @@ def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
 
 
 def test_what_is_read_at_once_is_not_asked_again() -> None:
-    async def read(url: str) -> tuple[float | Unparsed, int]:
+    async def read(url: str) -> tuple[float | Unread, int]:
         async with Client(Endpoint(url)) as client:
             row = RowConversation(context(METHOD, client), TEST)
             found = await row.read(ANYONE, WORDS, read_probability, ask_probability_again)
@@ -181,7 +181,7 @@ def test_base_rates_are_those_of_the_view() -> None:
 
 
 def test_the_second_question_shows_the_format_and_why() -> None:
-    problem = Unparsed("no number {here}")
+    problem = Unread("no number {here}")
     assert "(no number {here})" in ask_probability_again(problem)
     assert "<prob>NN</prob>" in ask_probability_again(problem)
     assert "A, B in this form" in ask_letter_again(problem, ("A", "B"))

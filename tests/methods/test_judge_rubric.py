@@ -11,8 +11,8 @@ import pytest
 
 from core.audit.rubric import Example, Rubric
 from core.errors import InputError
+from core.llm.answers import Unread
 from core.llm.messages import Reply, TokenLogprob, Usage
-from core.llm.parsing import Unparsed
 from core.methods.base import ReadsTexts, RowText, TextsOfRun
 from core.methods.judge_rubric import METHOD, RubricAnswer, messages_of, read_answer, reading_options
 from core.records import from_json, to_json
@@ -124,7 +124,7 @@ def reply(content: str, logprobs: tuple[TokenLogprob, ...] | None = None) -> Rep
 )
 def test_an_answer_is_read_where_it_is_marked(said: str, answer: str | None) -> None:
     found = read_answer(KINDS, reply(said))
-    assert isinstance(found, Unparsed) if answer is None else found == RubricAnswer(answer, None)
+    assert isinstance(found, Unread) if answer is None else found == RubricAnswer(answer, None)
 
 
 def test_a_letter_that_is_an_answer_is_never_taken_for_a_word() -> None:

@@ -25,10 +25,10 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
+from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
-from core.llm.parsing import Unparsed
 from core.methods import debate, debate_texts, prompt_only, react, summaries, summer
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
@@ -102,7 +102,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
         yield _exercise("letter", (prompt,), letters)
-        again = ask_letter_again(Unparsed("none of A, B, C is named"), LETTERS)
+        again = ask_letter_again(Unread("none of A, B, C is named"), LETTERS)
         yield _exercise("letter", (prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
         found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tool_names(debated))), pair).text
         yield from _debates(DebateCase(pair.pert, pair.gene, found, "", debated), pairs, rng)
@@ -209,7 +209,7 @@ def _verdict(stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
         return _exercise("verdict", asked, [f"The dossier says little. {prob}" for prob in probs])
-    rejected = Message("assistant", "The evidence is mixed."), Message("user", ask_probability_again(Unparsed("no number")))
+    rejected = Message("assistant", "The evidence is mixed."), Message("user", ask_probability_again(Unread("no number")))
     return _exercise("verdict", (*asked, *rejected), probs)
 
 

@@ -21,8 +21,8 @@ from core.engine.journal import read_progress
 from core.engine.request import RunRequest
 from core.engine.run_state import status_of
 from core.engine.spec import ExecutionSettings
-from core.llm.answers import Answer, read_answer
 from core.llm.client import Client
+from core.llm.completion import Answer, read_answer
 from core.llm.endpoint import Endpoint
 from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, MissingPackage
+from core.llm.answers import Unread, read_label, read_probability
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message
-from core.llm.parsing import Unparsed, label, probability
 from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
@@ -82,26 +82,26 @@ def _largest_request(episode: Episode) -> int | None:
 
 
 async def _read_probabilities(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float, tuple[Flag, ...]]:
-    p_de = await _read_field(episode, "p_de", fields["p_de"], probability, ask_probability_again)
-    p_up = await _read_field(episode, "p_up_given_de", fields["p_up_given_de"], probability, ask_probability_again)
+    p_de = await _read_field(episode, "p_de", fields["p_de"], read_probability, ask_probability_again)
+    p_up = await _read_field(episode, "p_up_given_de", fields["p_up_given_de"], read_probability, ask_probability_again)
     flags = tuple(flag for flag, p in ((Flag.DE_FALLBACK, p_de), (Flag.DIR_FALLBACK, p_up)) if p is None)
     rates = base_rates(episode.view, episode.pair) if flags else (0.0, 0.0)
     return rates[0] if p_de is None else p_de, rates[1] if p_up is None else p_up, flags
 
 
 async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float | None, tuple[Flag, ...]]:
-    found = await _read_field(episode, "answer", fields["answer"], label, lambda problem: ask_letter_again(problem, LETTERS))
+    found = await _read_field(episode, "answer", fields["answer"], read_label, lambda problem: ask_letter_again(problem, LETTERS))
     if found is None:
         return *base_rates(episode.view, episode.pair), (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
     return *HARD[found], ()
 
 
 async def _read_field(
-    episode: Episode, field: str, reply_text: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
+    episode: Episode, field: str, reply_text: str, reader: Callable[[str], V | Unread], re_ask: Callable[[Unread], str]
 ) -> V | None:
     """Return the value of a field; if it cannot be read, that of the reply to one more question; else None."""
     found = reader(reply_text)
-    if not isinstance(found, Unparsed):
+    if not isinstance(found, Unread):
         return found
     episode.record_event(episode.agent, "rejected", reply_text, field=field, why=found.reason)
     if episode.last is None:
@@ -112,7 +112,7 @@ async def _read_field(
     reply_text = (await episode.ask_model([message._asdict() for message in again])).content
     episode.record_event(episode.agent, "second answer", reply_text, field=field)
     found = reader(reply_text)
-    return None if isinstance(found, Unparsed) else found
+    return None if isinstance(found, Unread) else found
 
 
 def _input_values(episode: Episode) -> dict[str, str]:

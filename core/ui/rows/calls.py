@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.llm.answers import Answer, read_answer
+from core.llm.completion import Answer, read_answer
 from core.store.runs import Run
 from core.texts import number_text, parse_json
 from core.types import Call

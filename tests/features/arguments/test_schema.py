@@ -10,7 +10,7 @@ import pytest
 
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.clash import CLASH
-from core.llm.parsing import Unparsed
+from core.llm.answers import Unread
 from core.methods.base import RowText, TextsOfRun
 from core.methods.read_findings import METHOD
 from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
@@ -50,7 +50,7 @@ def read_row(schema: Schema, texts: tuple[RowText, ...], answer: Callable[[Scrip
 
 def findings(schema: Schema, reply: str, passage: Passage) -> Findings:
     found = read_findings(schema, reply, passage)
-    assert not isinstance(found, Unparsed)
+    assert not isinstance(found, Unread)
     return found
 
 
@@ -93,7 +93,7 @@ def test_quotations_and_genes_that_do_not_stand_in_the_text_are_counted_and_drop
 )
 def test_what_does_not_fit_the_schema_is_unread(given: str, reason: str) -> None:
     found = read_findings(CLAIMS.schema, given, TEXT)
-    assert isinstance(found, Unparsed)
+    assert isinstance(found, Unread)
     assert reason in found.reason
 
 
@@ -101,7 +101,7 @@ def test_what_does_not_fit_the_schema_is_unread(given: str, reason: str) -> None
     "given", ["It is a draw.", '{"points": "none"}', '{"points": [{"side": 3}]}', '{"points": ["a"]}', "{" * 99]
 )
 def test_what_holds_no_points_is_unread(given: str) -> None:
-    assert isinstance(read_findings(CLASH.schema, given, passages_of(CLASH.schema, DEBATES)[0]), Unparsed)
+    assert isinstance(read_findings(CLASH.schema, given, passages_of(CLASH.schema, DEBATES)[0]), Unread)
 
 
 @pytest.mark.parametrize(("schema", "texts"), [(CLAIMS.schema, BRIEFS), (CLASH.schema, DEBATES)])

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.final_text import ending_of, final_text
+from core.llm.completion import ending_of
+from core.llm.thinking import part_thinking
 
 HARMONY = "<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>final<|message|>"
 
@@ -33,7 +34,7 @@ WITH_ANSWER = [
 
 @pytest.mark.parametrize("whole", WITH_ANSWER)
 def test_the_answer_is_what_follows_the_thinking(whole: str) -> None:
-    found = final_text(whole)
+    found = part_thinking(whole)
     assert found.text == "B"
     assert whole[found.start : found.end] == "B"
     assert not set("<|[◁") & set(found.thinking)
@@ -41,7 +42,7 @@ def test_the_answer_is_what_follows_the_thinking(whole: str) -> None:
 
 def test_the_thinking_is_kept() -> None:
     for whole in ("<think>A?</think>B", "A?</think>B", f"{HARMONY}B", "[THINK]A?[/THINK]\n\nB", "<think>A?"):
-        assert final_text(whole).thinking == "A?"
+        assert part_thinking(whole).thinking == "A?"
 
 
 WITHOUT_ANSWER = [
@@ -54,7 +55,7 @@ WITHOUT_ANSWER = [
 
 @pytest.mark.parametrize("whole", WITHOUT_ANSWER)
 def test_only_thinking_is_no_answer(whole: str) -> None:
-    found = final_text(whole)
+    found = part_thinking(whole)
     assert (found.text, found.start, found.end) == (None, len(whole), len(whole))
 
 
@@ -73,7 +74,7 @@ def test_only_thinking_is_no_answer(whole: str) -> None:
     ],
 )
 def test_text_without_thinking_stays_as_it_is(text: str) -> None:
-    assert final_text(text) == (text, "", 0, len(text))
+    assert part_thinking(text) == (text, "", 0, len(text))
 
 
 PIECES = [
@@ -95,7 +96,7 @@ PIECES = [
 
 @given(st.text() | st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_the_answer_is_a_part_of_the_text(whole: str) -> None:
-    found = final_text(whole)
+    found = part_thinking(whole)
     assert found.text is None or (found.text.strip() and whole[found.start : found.end] == found.text)
     assert "<think>" not in (found.text or "")
 
@@ -108,7 +109,7 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         best = float("inf")
         for _ in range(3):
             start = time.process_time()
-            final_text(text)
+            part_thinking(text)
             best = min(best, time.process_time() - start)
         return best
 
@@ -118,12 +119,13 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
 @pytest.mark.parametrize(
     ("words", "ending"),
     [
-        (["stop", "STOP", "eos", "eos_token", "end_turn", "stop_sequence", "FINISH_REASON_STOP"], "whole"),
+        (["stop", "STOP", "eos_token", "end_turn", "", "FINISH_REASON_STOP", "FinishReason.STOP", "COMPLETE"], "whole"),
+        (["<|eot_id|>", "<|im_end|>", "</s>", "<end_of_turn>", "<eos>", "done"], "whole"),
         (["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", "token_limit", "model_length"], "cut"),
         (["content_filter", "content-filter", "refusal", "SAFETY", "RECITATION", "guardrail_intervened"], "declined"),
         (["error", "abort", "insufficient_system_resource", "cancelled"], "failed"),
         (["tool_calls", "function_call", "tool_use"], "tool call"),
-        (["", "null", "stopped maybe", "pause_turn", "other", "完了"], "unknown"),
+        (["null", "stopped maybe", "<b>", "pause_turn", "other", "完了"], "unknown"),
     ],
 )
 def test_what_a_finish_reason_says(words: list[str], ending: str) -> None:

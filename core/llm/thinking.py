@@ -1,19 +1,17 @@
-"""The answer in a reply: the part of the text that is not thinking, and whether it is complete. Only this module separates them.
+"""Part a reply into thinking and answer. Only this module separates them.
 
 Servers with a parser send the thinking in a field of its own; others send one text that holds both. Models mark the thinking by
-tags such as <think>…</think>, whose opening one the prompt's template may have written, or by harmony's channels.
+tags such as <think>…</think>, whose opening one the prompt's template may have written, or by the channels of harmony or Gemma.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 # What a model writes around its thinking, in the words of those that do: Qwen, DeepSeek, GLM (think), Seed-OSS (seed:think),
-# LongCat (longcat_think), Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), and what prompts ask for
-# (reasoning, scratchpad, …).
+# LongCat (longcat_think), Mistral ([THINK]), Kimi-VL (◁think▷), Command A (<|START_THINKING|>), Gemma 4 (<|channel>thought …
+# <channel|>), Apertus (<|inner_prefix|>), and what prompts ask for (reasoning, scratchpad, …).
 _NAMES = (
     r"(?:[a-z]{1,12}[:_])?(?:think(?:ing)?|thoughts?|antthinking|reason(?:ing(?:_content)?)?|scratchpad|(?:inner|internal)_monologue"
     r"|chain[_-]of[_-]thoughts?|cot|rationale|reflection|analysis)"
@@ -23,10 +21,11 @@ _LESS, _MORE = r"(?:<|&lt;)\s{0,4}+", r"\s{0,4}+(?:>|&gt;)"
 _TAG = re.compile(
     rf"{_LESS}(?P<end1>/\s{{0,4}}+)?+{_NAMES}(?:\s[^<>]{{0,60}}+)?+{_MORE}|\[(?P<end2>/)?+(?-i:THINK)\]|◁(?P<end3>/)?+think▷"
     rf"|<[|｜](?:(?:start|begin)[_▁]{_OF}|(?P<end4>/|end[_▁]{_OF}))?(?:think(?:ing)?|thoughts?|reasoning)[|｜]>"
-    r"|(?P<end5><unused95>)|<unused94>",
+    r"|(?P<end5><unused95>)|<unused94>"
+    r"|<\|channel>\s{0,4}+(?:thought|thinking|analysis)\b|(?P<end6><channel\|>)|<\|inner_prefix\|>|(?P<end7><\|inner_suffix\|>)",
     re.IGNORECASE,
 )
-_ENDS = ("end1", "end2", "end3", "end4", "end5")
+_ENDS = ("end1", "end2", "end3", "end4", "end5", "end6", "end7")
 # Harmony (gpt-oss): <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
 _CHANNEL = re.compile(r"<\|channel\|>\s*+([a-z]*+)[^<]{0,200}+(?:<\|constrain\|>[^<]{0,100}+)?+<\|message\|>", re.IGNORECASE)
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
@@ -46,7 +45,7 @@ _MARKS = re.compile(
 CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
 
 
-class FinalText(NamedTuple):
+class ReplyParts(NamedTuple):
     """The parts of a model's text.
 
     text: the answer, None if there is only thinking. thinking: "" for none. start, end: the position of the answer in the whole
@@ -59,7 +58,7 @@ class FinalText(NamedTuple):
     end: int
 
 
-def final_text(whole: str) -> FinalText:
+def part_thinking(whole: str) -> ReplyParts:
     """Return the answer in a text: what follows the last end of thinking, or harmony's last final channel.
 
     A text whose thinking has no end has no answer, nor has one of which nothing but blanks is left. Text without any marks is
@@ -71,8 +70,8 @@ def final_text(whole: str) -> FinalText:
     answer = whole[start:end].lstrip() if start else whole[:end]  # the blanks behind the thinking belong to neither
     thinking = _MARKS.sub("", whole[:start]).strip()
     if not answer.strip():
-        return FinalText(None, thinking, len(whole), len(whole))
-    return FinalText(answer, thinking, end - len(answer), end)
+        return ReplyParts(None, thinking, len(whole), len(whole))
+    return ReplyParts(answer, thinking, end - len(answer), end)
 
 
 def part_of_next(whole: str) -> Literal["answer", "thinking", "neither"]:
@@ -125,31 +124,3 @@ def _solution(whole: str, start: int, end: int) -> tuple[int, int]:
     if not marks:
         return start, end
     return marks[0].end(), marks[-1].start() if len(marks) > 1 else end
-
-
-Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
-
-# Of finish_reason, in the words of OpenAI, vLLM, SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu and Inspect.
-_WORDS: Mapping[Ending, tuple[str, ...]] = {
-    "whole": ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"),
-    "cut": (
-        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "incomplete"),
-        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
-    ),
-    "declined": (
-        *("content_filter", "content_filtered", "refusal", "refused", "safety", "recitation", "blocklist", "blocked"),
-        *("prohibited_content", "spii", "image_safety", "language", "guardrail_intervened", "sensitive"),
-    ),
-    "failed": (
-        *("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "unexpected_error"),
-        *("insufficient_system_resource", "malformed_response", "overloaded"),
-    ),
-    "tool call": ("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call"),
-}
-_ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, words in _WORDS.items() for word in words})
-
-
-def ending_of(finish_reason: str) -> Ending:
-    """Return the meaning of a finish_reason, in any case and with any prefix (FINISH_REASON_STOP); "" if unknown."""
-    word = finish_reason.strip().lower().removeprefix("finish_reason_").replace("-", "_").replace(" ", "_")
-    return _ENDINGS.get(word, "unknown")

@@ -1,0 +1,316 @@
+"""Reads the JSON of a chat completion; nothing about its shape is taken for granted."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from core.llm.messages import Outcome, TokenLogprob, Usage
+from core.llm.server_errors import fault_in_answer, hide_in_tokens
+from core.llm.thinking import part_thinking
+from core.net.retry import Fault
+from core.net.scrubber import Scrubber
+from core.texts import parse_json, replace_surrogates
+
+# For content and for reasoning: twice the longest answers of today's models, readable in less than a second.
+MAX_CHARACTERS = 1_000_000
+_MOST_TOKENS = 10**9
+# Where servers put the thinking: a text, or texts in lists and objects.
+THINKING = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "thinking_blocks", "reasoning_text")
+_LONGEST_NAME = 200
+
+
+Ending = Literal["whole", "cut", "declined", "failed", "tool call", "unknown"]
+
+_STOP_TOKEN = re.compile(r"<[|｜][a-z_▁]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn)>")  # of a template, such as <|eot_id|>
+# Of finish_reason, in the words of OpenAI, vLLM,
+# SGLang, TGI, Anthropic, Gemini, Bedrock, Mistral, DeepSeek, Zhipu, Cohere and Inspect.
+_WORDS: Mapping[Ending, tuple[str, ...]] = {
+    "whole": (  # SGLang and KoboldCpp give none at all
+        *("", "stop", "stopped", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token", "done", "end"),
+        *("complete", "completed", "finished"),
+    ),
+    "cut": (
+        *("length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "incomplete"),
+        *("model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"),
+    ),
+    "declined": (
+        *("content_filter", "content_filtered", "refusal", "refused", "safety", "recitation", "blocklist", "blocked"),
+        *("prohibited_content", "spii", "image_safety", "language", "guardrail_intervened", "sensitive"),
+    ),
+    "failed": (
+        *("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "unexpected_error"),
+        *("insufficient_system_resource", "malformed_response", "overloaded"),
+    ),
+    "tool call": ("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call"),
+}
+_ENDINGS: Mapping[str, Ending] = MappingProxyType({word: ending for ending, words in _WORDS.items() for word in words})
+
+
+def ending_of(finish_reason: str) -> Ending:
+    """Return the meaning of a finish_reason, in any case and with any prefix (FINISH_REASON_STOP, FinishReason.STOP)."""
+    word = finish_reason.strip().lower().replace("-", "_").replace(" ", "_")
+    word = word.removeprefix("finish_reason_").removeprefix("finishreason.")
+    return "whole" if _STOP_TOKEN.fullmatch(word) else _ENDINGS.get(word, "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The first choice of a completion. usage: holds tokens only.
+
+    content: the final text, None if the server sent none or only thinking; reasoning: the thinking, of a field of its own or of
+    the content. finish_reason: "" if not given. refusal: the model's refusal, or "". model: its name according to the server, or
+    "".
+    """
+
+    content: str | None
+    reasoning: str
+    finish_reason: str
+    usage: Usage
+    logprobs: tuple[TokenLogprob, ...] | None
+    model: str = ""
+    refusal: str = ""
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it is longer than any model's answer."""
+        return max(len(self.content or ""), len(self.reasoning)) > MAX_CHARACTERS
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is content that is known to be complete."""
+        return bool(self.content) and ending_of(self.finish_reason) == "whole"
+
+    @property
+    def is_all_thinking(self) -> bool:
+        """Whether the model stopped by itself and wrote only thinking."""
+        return self.content is None and bool(self.reasoning) and ending_of(self.finish_reason) == "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFault(Fault):
+    """A successful response that cannot be used. usage: its cost."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
+def cost_of(outcome: Answer | Fault) -> Outcome:
+    """Return the cost of an exchange, also if its answer cannot be used."""
+    if isinstance(outcome, Answer):
+        return outcome.usage
+    return outcome.usage if isinstance(outcome, AnswerFault) and outcome.usage != Usage() else "failed"
+
+
+def fault_of_length(usage: Usage) -> AnswerFault:
+    """Return the fault of an answer that is longer than any model's."""
+    return AnswerFault("malformed", f"an answer of more than {MAX_CHARACTERS:,} characters", usage=usage)
+
+
+def fault_of_ending(answer: Answer) -> AnswerFault | None:
+    """Return the fault that the end of an answer stands for; None if it is whole, or was cut at a limit."""
+    said = f"finish_reason {answer.finish_reason!r}"
+    text = f": {_in_short(answer.refusal or answer.content or '')}" if answer.refusal or answer.content else ""
+    match ending_of(answer.finish_reason):
+        case "declined":
+            return AnswerFault("declined", f"a refusal ({said}){text}", usage=answer.usage)
+        case _ if answer.refusal:
+            return AnswerFault("declined", f"the model refused{text}", usage=answer.usage)
+        case "failed":
+            return AnswerFault("unanswered", f"the server failed while it wrote ({said})", retryable=True, usage=answer.usage)
+        case "tool call":
+            why = "the server took the answer for a tool call, and no tool was offered: start it without a parser of tool calls"
+            return AnswerFault("malformed", f"{why} ({said})", usage=answer.usage)
+        case "unknown":
+            return AnswerFault("malformed", f"an answer {said}, which is not known to be whole", usage=answer.usage)
+    return None
+
+
+def describe_truncation(address: str, answer: Answer, tokens: int | None) -> str:
+    """Return the message about an answer without content or cut short. tokens: at first, None for the server's limit."""
+    said = f"finish_reason {answer.finish_reason!r}"
+    if answer.is_all_thinking:
+        why = "the server, or its parser of thinking, leaves nothing for the answer"
+        return f"{address}: no content ({said}), all of the answer is in its thinking: {why}"
+    limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
+    what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
+    return f"{address}: {what} ({said}), expected an answer within {limit}"
+
+
+def read_answer(text: str) -> Answer | AnswerFault:
+    """Return the answer in the body of a response, or the body's fault."""
+    return read_scrubbed(text, Scrubber(()))[1]
+
+
+def read_scrubbed(text: str, scrub: Scrubber) -> tuple[str, Answer | AnswerFault]:
+    """Return the body of a response without the secrets that are cut into its tokens, and what `read_answer` reads in it."""
+    text = text.removeprefix("\ufeff")
+    try:
+        body = parse_json(text)
+    except ValueError as error:
+        return text, AnswerFault("malformed", f"no JSON ({error})", retryable=True)
+    if hide_in_tokens(body, scrub):
+        text = json.dumps(body)
+    return text, _answer_in(body)
+
+
+def _answer_in(body: Any) -> Answer | AnswerFault:
+    """Return the answer in a body.
+
+    An answer of another shape will have it again, and is not worth a retry; a body without any is.
+    """
+    usage = _usage(body.get("usage")) if isinstance(body, Mapping) and isinstance(body.get("usage"), Mapping) else Usage()
+    match body:
+        case {"choices": [{"message": {**message}, **choice}, *_]}:
+            pass
+        case {"choices": [{"text": str()}, *_]}:
+            return AnswerFault("malformed", "no choices with a message, but a text completion", usage=usage)
+        case {"error": error} if error:
+            return _fault_given(body, usage)
+        case _:
+            return AnswerFault("malformed", "no choices with a message", retryable=True, usage=usage)
+    if choice.get("error"):  # OpenRouter's, of the server behind it, beside what was written until then
+        return _fault_given(choice, usage)
+    parts = read_parts(message.get("content"))
+    if parts is None:
+        return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
+    if len(parts.text or "") > MAX_CHARACTERS:
+        return fault_of_length(usage)
+    final = part_thinking(replace_surrogates(parts.text or ""))
+    thinking = next((part for name in THINKING if (part := text_of(message.get(name)))), "")
+    return Answer(
+        final.text,
+        "\n\n".join(filter(None, (replace_surrogates(thinking), replace_surrogates(parts.thinking), final.thinking))),
+        _name(choice.get("finish_reason")),
+        _usage(body.get("usage")),
+        _logprobs(choice.get("logprobs")),
+        _name(body.get("model")),
+        replace_surrogates(text_of(message.get("refusal")) or parts.refusal),
+    )
+
+
+def _fault_given(holder: Mapping[str, Any], usage: Usage) -> AnswerFault:
+    """Return the fault of an error that stands in a successful response, in the server's own words."""
+    fault = fault_in_answer({"error": holder["error"]})
+    return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
+
+
+class ContentParts(NamedTuple):
+    """The combined parts of a message's content: text, None for no content; thinking and refusal, "" for none."""
+
+    text: str | None
+    thinking: str = ""
+    refusal: str = ""
+
+
+def read_parts(content: Any) -> ContentParts | None:
+    """Read a message's content: text, null, or a list of parts, where only text parts are part of the answer. Return None for
+    content in any other form.
+    """
+    if content is None or isinstance(content, str):
+        return ContentParts(content)
+    if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
+        return None
+    texts = [text_of(part) for part in content if part.get("type") in ("text", "output_text")]
+    thinking = [text_of(part) for part in content if part.get("type") in ("thinking", "reasoning", "redacted_thinking")]
+    refusal = [text_of(part) for part in content if part.get("type") == "refusal"]
+    if content and not (texts or thinking or refusal):
+        return None
+    return ContentParts("".join(texts) if texts else None, "\n\n".join(filter(None, thinking)), " ".join(refusal))
+
+
+def text_of(part: Any) -> str:
+    """Return the text in a part of a message, which may contain parts itself."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, list):
+        return "".join(map(text_of, part))
+    if not isinstance(part, Mapping):
+        return ""
+    return next(
+        (text for name in ("text", "thinking", "reasoning", "summary", "refusal") if (text := text_of(part.get(name)))), ""
+    )
+
+
+def _kind_of(content: Any) -> str:
+    """Of what form a content is that cannot be read."""
+    types = [str(part.get("type")) for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    return f"of parts {_in_short(', '.join(dict.fromkeys(types)))}" if types else f"of type {type(content).__name__}"
+
+
+def _in_short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
+
+
+def _name(value: Any) -> str:
+    """Return a name that a server gives, on one line and in short; "" if it gives none."""
+    return " ".join(replace_surrogates(value).split())[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _usage(report: Any) -> Usage:
+    """Return the tokens that the server reports; one uncounted answer if it reports none."""
+    if not isinstance(report, Mapping):
+        return Usage(uncounted=1)
+    prompt, completion = read_token_count(report.get("prompt_tokens")), read_token_count(report.get("completion_tokens"))
+    details = report.get("completion_tokens_details")
+    reasoning = read_token_count((details if isinstance(details, Mapping) else report).get("reasoning_tokens"))
+    beside = (read_token_count(report.get("total_tokens")) or 0) - (prompt or 0) - (completion or 0)  # xAI's reasoning
+    return Usage(
+        prompt_tokens=prompt or 0,
+        completion_tokens=(completion or 0) + max(beside, 0),
+        reasoning_tokens=reasoning or 0,
+        uncounted=int(prompt is None or completion is None),
+    )
+
+
+def read_token_count(value: Any) -> int | None:
+    """Return a number of tokens; None if it is none, or more than any model writes or reads."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+    return value if is_count else None
+
+
+def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
+    """Return the tokens with their log-probabilities; None if they are missing or malformed."""
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        if isinstance(value.get("tokens"), list):
+            return _logprobs_by_token(value)
+        if not isinstance(value.get("content"), list):
+            return None
+        return tuple(
+            TokenLogprob(
+                _text(token["token"]),
+                _number(token["logprob"]),
+                tuple((_text(other["token"]), _number(other["logprob"])) for other in token.get("top_logprobs") or ()),
+            )
+            for token in value["content"]
+        )
+    except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
+        return None
+
+
+def _logprobs_by_token(value: Mapping[str, Any]) -> tuple[TokenLogprob, ...]:
+    """Return the same in the form of text completions, which TGI sends: three lists, one of them of token → log-probability."""
+    alternatives = value.get("top_logprobs") or [None] * len(value["tokens"])
+    return tuple(
+        TokenLogprob(
+            _text(token), _number(logprob), tuple((_text(other), _number(number)) for other, number in (others or {}).items())
+        )
+        for token, logprob, others in zip(value["tokens"], value["token_logprobs"], alternatives, strict=True)
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a token of type {type(value).__name__}")
+    return value
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
