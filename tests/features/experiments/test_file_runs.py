@@ -127,14 +127,17 @@ def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "values"),
+    ("kind", "values", "seeds"),
     [
-        ("file", {"text": ASKED}),
-        pytest.param("method", {"run": "argued", "options": {"rounds": "1"}}, marks=pytest.mark.soak),
-        pytest.param("dossier", {"run": "argued", "tools": ("gene_class", "base_rates")}, marks=pytest.mark.soak),
+        ("file", {"text": ASKED}, [[0, 1], [0]]),
+        pytest.param("method", {"run": "argued", "options": {"rounds": "1"}}, [[0, 1], [0]], marks=pytest.mark.soak),
+        pytest.param("dossier", {"run": "argued", "tools": ("gene_class", "base_rates")}, [[0, 1], [0]], marks=pytest.mark.soak),
+        pytest.param("seeds", {"run": "argued", "repeats": 3}, [[0, 1, 2, 3]], marks=pytest.mark.soak),
     ],
 )
-def test_a_killed_experiment_goes_on_and_asks_nothing_twice(screen: Workspace, kind: str, values: Mapping[str, Any]) -> None:
+def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
+    screen: Workspace, kind: str, values: Mapping[str, Any], seeds: list[list[int]]
+) -> None:
     asked = Asked()
     with serving(Script(answer=asked)) as url:
         launch.start(screen, replace(ARGUED, endpoint=url))
@@ -145,15 +148,15 @@ def test_a_killed_experiment_goes_on_and_asks_nothing_twice(screen: Workspace, k
         assert asked.n < n_before + 24
         asked.stop_at = None
         saved = run_kind(screen, kind, **values, endpoint=url, concurrency=1)
-        assert [[seed for _, seed, _ in made] for made in saved.runs.values()] == [[0, 1], [0]]
+        assert [[seed for _, seed, _ in made] for made in saved.runs.values()] == seeds
         assert asked.n - len(asked.prompts) <= 2  # what was under way as it was killed
         n = asked.n
         assert run_kind(screen, kind, **values, endpoint=url).runs == saved.runs
         assert asked.n == n
     found = result_of(screen, saved)
     assert found.noise_floor is not None
-    assert found.noise_floor.seeds == 2
-    assert found.arms[1].change.startswith(("rounds: 0 → 1", "tools: "))
+    assert found.noise_floor.seeds == len(seeds[0])
+    assert [arm.change.startswith(("rounds: 0 → 1", "tools: ")) for arm in found.arms[1:]] == [True] * (len(seeds) - 1)
 
 
 def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> None:
