@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Else every process that a test starts would compile core/ anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: app test test-serve soak lint bench screenshots clean
+.PHONY: app test test-serve test-server test-torch soak lint bench screenshots clean
 
 # On another port than 8501: `make app PORT=8600`.
 app: .venv/app.ok
@@ -13,10 +13,14 @@ test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest
 
 # The real model server, on a GPU where there is one, a fine-tune, and what needs torch; downloads gigabytes and takes minutes, so
-# `test` leaves it out.
-test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok .venv/models.ok
+# `test` leaves it out. Both parts at once with `make -j`: one core trains the tiny model that the server's tests wait for.
+test-serve: test-server test-torch
+
+test-server: .venv/dev.ok .venv-serve/ok .venv-train/ok
 	$(BIN)/python -m pytest $(if $(shell command -v nvidia-smi),-n 0,-n 2 --dist loadfile) --durations 0 tests/serve
-	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest --dist loadfile -m 'torch and not soak' tests
+
+test-torch: .venv/dev.ok .venv/models.ok
+	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest --dist loadfile --durations 20 -m 'torch and not soak' tests
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
 PART ?= variants serve $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
