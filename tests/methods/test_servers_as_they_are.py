@@ -125,7 +125,6 @@ NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
     "the analysis alone": (lambda text: completion(f"<|channel|>analysis<|message|>{text}<|end|>"), Truncated),
     "all in its thinking": (lambda text: completion(None, message={"reasoning": text}), Truncated),
-    "no finish_reason": (lambda text: completion(text, None), Malformed),  # type: ignore[arg-type]
     "an unknown end": (lambda text: completion(text, "paused"), Malformed),
     "a tool call": (lambda _: completion(None, "tool_calls"), Malformed),
     "a text completion": (lambda text: {"choices": [{"text": text, "finish_reason": "stop"}]}, Malformed),
