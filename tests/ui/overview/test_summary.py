@@ -32,7 +32,7 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     assert re.search(r"Most briefs argue in \d of \d debates; in simulated collapsed debate, \d+% answer", text)
     figure = next(each.value for each in app.dataframe if "group" in each.value)
     assert {"no-biology baseline", best} <= set(figure["run"])
-    assert all(of_group["score"].is_monotonic_decreasing for _, of_group in figure.groupby("group"))
+    assert all(of_group["estimate"].is_monotonic_decreasing for _, of_group in figure.groupby("group"))
 
 
 @pytest.mark.soak
