@@ -104,13 +104,6 @@ def test_a_run_is_known_by_the_content_of_its_file(workspace: Workspace, server:
     assert len(kept(workspace)) == 1  # nothing is kept of what was not started
 
 
-@pytest.mark.soak
-def test_without_a_file_a_run_keeps_the_id_that_it_had_before_there_were_files(workspace: Workspace, server: str) -> None:
-    without = launch.resolve(workspace, request(server, ""))
-    assert "prompts" not in without.options
-    assert without.key == launch.resolve(workspace, RunRequest("prompt_only", rows="split=test", model=MODEL)).key
-
-
 CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
     "rows without a prompt": (
         {key: ASKED[key] for key in IDS[:1]},

@@ -104,7 +104,7 @@ def test_the_headline_is_a_loop_over_genes(scored: tuple[pd.DataFrame, dict[str,
     assert headline["name"] == "macro AUROC by gene, mean of DE and DIR"
     assert headline["de"]["estimate"] == pytest.approx(np.mean(de), abs=1e-12)
     assert headline["dir"]["estimate"] == pytest.approx(np.mean(direction), abs=1e-9)  # p_up is read back from two numbers
-    assert (headline["de"]["genes"], headline["dir"]["genes"]) == (len(de), len(direction))
+    assert headline["genes"] == [len(de), len(direction)]
     assert headline["estimate"] == pytest.approx((headline["de"]["estimate"] + headline["dir"]["estimate"]) / 2, abs=1e-12)
     assert found["de"]["estimate"] == pytest.approx(roc_auc_score(rows["label"] != "none", rows["p_de"]), abs=1e-12)
     for part in (headline, headline["de"], headline["dir"]):
