@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeVar
 
-from core.llm.thinking import part_thinking
+from core.llm.thinking import part_thinking, without_tool_calls
 from core.types import Label
 
 T = TypeVar("T")
@@ -79,15 +79,6 @@ _NAMES: Mapping[Question, str] = {
     "probability": "prob|probability|answer|final_answer|estimate|p_de|p_up_given_de",
 }
 _INNER = re.compile(r"</?[a-zA-Z][^<>\n]{0,40}>|\\(?:text|math)(?:bf|rm|it)?(?=\s{0,4}\{)")
-# Calls of tools that a server left in the text: what they are given is no answer.
-_TOOL_CALL = re.compile(
-    r"(?s)<(tool_call|function_calls?|invoke|tool_use)\b.*?(?:</\1>|\Z)"
-    r"|<[|｜]tool[_▁]calls?[_▁](?:section[_▁])?begin[|｜]>.*|<function=.*?(?:</function>|\Z)"
-    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>|<[|｜]DSML[|｜]).*"
-    r"|\{\s{0,9}\"(?:name|function)\"\s{0,9}:\s{0,9}\"[^\"\n]{0,99}\"\s{0,9},"
-    r"\s{0,9}\"(?:arguments|parameters|input)\"\s{0,9}:.*"
-    r"|\[[a-zA-Z_.]{1,60}\((?:\w{1,60}=[^()\n]{0,400})?\)\]"
-)
 _NUMBER = (
     rf"(?:(?:{_ABOUT})\s{{0,4}})?([+-]?(?:[0-9]{{1,30}}(?:[.,][0-9]{{0,30}})?|[.,][0-9]{{1,30}}))"
     rf"(\s{{0,4}}\\?(?:{_PER_CENT}))?"
@@ -126,13 +117,6 @@ class Mark(NamedTuple):
     end: int
 
 
-class LetterPlace(NamedTuple):
-    """The answered letter, and its offset in the text."""
-
-    letter: str
-    offset: int
-
-
 _ReadValue = Callable[[Mark], T | Unread | None]  # None: what stands there is no answer
 
 
@@ -161,8 +145,8 @@ def read_probability(reply: str) -> float | Unread:
     return found if isinstance(found, Unread) else found[1]
 
 
-def find_letter(answer: str, letters: Sequence[str]) -> LetterPlace | Unread:
-    """Return the place of the letter in the <answer>…</answer> that counts, in any case of it."""
+def find_letter(answer: str, letters: Sequence[str]) -> tuple[str, int] | Unread:
+    """Return the letter in the <answer>…</answer> that counts, written in any case, and its offset."""
     options = {letter: letter for letter in letters}
     if not _tags(readable(answer), "option"):
         return Unread("no <answer>")
@@ -170,7 +154,7 @@ def find_letter(answer: str, letters: Sequence[str]) -> LetterPlace | Unread:
     if isinstance(found, Unread):
         return found
     mark, letter = found
-    return LetterPlace(letter, mark.start + _start_of_option(mark.value))
+    return letter, mark.start + _start_of_option(mark.value)
 
 
 def readable(text: str) -> str:
@@ -184,7 +168,7 @@ def _read(reply: str, question: Question, read: _ReadValue[T], expected: str) ->
     if parts.text is None:
         return Unread(f"{'only thinking' if parts.thinking else 'an empty text'}, expected {expected}")
     plain = "\n" * parts.start + readable(reply[parts.start : parts.end])
-    text = _TOOL_CALL.sub(lambda call: re.sub(r"[^\n]", " ", call[0]), plain)
+    text = without_tool_calls(plain)
     called = "a tool call is written as text, and " if text != plain else ""
     problem = Unread(f"{called}no answer is marked, expected {expected}")
     forms = [find(text, question) for find in (_tags, _fields, _statements, _lines)]

@@ -48,11 +48,11 @@ def letter_probabilities(
     place = find_letter(text[start:end], letters)
     if isinstance(place, Unread):
         return place
-    answered, offset = place.letter, start + place.offset
+    answered, offset = place[0], start + place[1]
     if content is not None:
         said = find_letter(content, letters)
-        if isinstance(said, Unread) or said.letter != answered:
-            other = said.reason if isinstance(said, Unread) else said.letter
+        if isinstance(said, Unread) or said[0] != answered:
+            other = said.reason if isinstance(said, Unread) else said[0]
             return Unread(f"the tokens answer {answered}, the content: {other}")
     ends = list(accumulate(len(token.token) for token in tokens))
     index = bisect_right(ends, offset)

@@ -45,6 +45,17 @@ _MARKS = re.compile(
 CHANGES = re.compile(rf"{_MARKS.pattern}|{_STRAY.pattern.removesuffix(chr(92) + 'Z')}|(?-i:{_BARE_FINAL.pattern})", re.IGNORECASE)
 
 
+# Calls of tools that a server left in the text: what they are given is no answer.
+_TOOL_CALL = re.compile(
+    r"(?s)<(tool_call|function_calls?|invoke|tool_use)\b.*?(?:</\1>|\Z)"
+    r"|<[|｜]tool[_▁]calls?[_▁](?:section[_▁])?begin[|｜]>.*|<function=.*?(?:</function>|\Z)"
+    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>|<[|｜]DSML[|｜]).*"
+    r"|\{\s{0,9}\"(?:name|function)\"\s{0,9}:\s{0,9}\"[^\"\n]{0,99}\"\s{0,9},"
+    r"\s{0,9}\"(?:arguments|parameters|input)\"\s{0,9}:.*"
+    r"|\[[a-zA-Z_.]{1,60}\((?:\w{1,60}=[^()\n]{0,400})?\)\]"
+)
+
+
 class ReplyParts(NamedTuple):
     """The parts of a model's text.
 
@@ -124,3 +135,8 @@ def _solution(whole: str, start: int, end: int) -> tuple[int, int]:
     if not marks:
         return start, end
     return marks[0].end(), marks[-1].start() if len(marks) > 1 else end
+
+
+def without_tool_calls(text: str) -> str:
+    """Return a text with blanks for the calls of tools in it; its length and its lines stay."""
+    return _TOOL_CALL.sub(lambda call: re.sub(r"[^\n]", " ", call[0]), text)

@@ -401,7 +401,7 @@ def test_no_text_makes_them_raise_or_leave_their_range(text: str) -> None:
     assert isinstance(found, Unread) or 0 <= found <= 1
     assert read_label(text) in (Label.UP, Label.DOWN, Label.NONE) or isinstance(read_label(text), Unread)
     place = find_letter(text, ("A", "B"))
-    assert isinstance(place, Unread) or text[place.offset].upper() == place.letter
+    assert isinstance(place, Unread) or text[place[1]].upper() == place[0]
 
 
 @given(st.integers(0, 100), _PROSE)
