@@ -5,10 +5,8 @@ The results are those of tests/example_results: one module for each subject, so 
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -18,22 +16,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import tests.example_results
 from core.base.feature import resolve
 from core.base.result import Result, fields_of, to_json
 from core.cli.results import result_lines
 from core.report.results import captioned
+from tests.example_results import every_example
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?%?")
 
 
-def _examples() -> Iterator[Any]:
-    for module in pkgutil.iter_modules(tests.example_results.__path__):
-        found = importlib.import_module(f"tests.example_results.{module.name}").examples()
-        yield from (pytest.param(result, id=f"{module.name}-{i}") for i, result in enumerate(found))
-
-
-RESULTS = pytest.mark.parametrize("result", list(_examples()))
+RESULTS = pytest.mark.parametrize("result", [pytest.param(result, id=name) for name, result in every_example()])
 
 
 def numbers_in(text: str) -> set[str]:

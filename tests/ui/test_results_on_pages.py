@@ -5,15 +5,10 @@ The results are those of tests/example_results.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import tests.example_results
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.debate_audit import DebateAudit
 from core.base.result import Result
@@ -23,14 +18,13 @@ from core.ui.compare import panels
 from core.ui.rows import audit_tab
 from core.ui.shared import figure_menu, filters, links, score_box, widgets
 from core.ui.shared.results import show_result
+from tests.example_results import every_example
 
 SCRIPT = "from tests.ui.test_results_on_pages import show_example as show; show()"
 
 
-@cache
-def results() -> tuple[Result, ...]:
-    modules = [m.name for m in pkgutil.iter_modules(tests.example_results.__path__)]
-    return tuple(each for name in modules for each in importlib.import_module(f"tests.example_results.{name}").examples())
+def results() -> list[Result]:
+    return [result for _, result in every_example()]
 
 
 def show_example() -> None:
