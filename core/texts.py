@@ -36,6 +36,11 @@ _PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
 )
 
 
+def quote(text: str, limit: int = 60) -> str:
+    """Return `text` quoted for a message, cut to `limit` characters."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
 def symbol_kind(symbol: str) -> SymbolKind:
     """Return the kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")

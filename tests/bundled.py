@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from core.actions.workspace import Workspace
-from core.datasets.archives import pack
+from core.base.archives import pack
 from core.datasets.bundle_parts import SCHEMAS
 from core.store import runs
 

@@ -18,9 +18,9 @@ from pyarrow import parquet
 from core.actions import machine_names
 from core.actions.bundles import settle_run
 from core.actions.workspace import Workspace
+from core.base.archives import pack_into
 from core.clock import utc_of
 from core.config import Settings
-from core.datasets.archives import pack_into
 from core.datasets.inspect_logs import log_members
 from core.datasets.packaged_trace import KEY, write_trace
 from core.errors import InputError

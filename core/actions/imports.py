@@ -13,9 +13,9 @@ from core.actions import bundles, spaces
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.base.archives import Content
 from core.compressed import bare_name
 from core.datasets import SOURCES, PairTable, ScoreTable, fetch
-from core.datasets.archives import Content
 from core.datasets.fetch import GITHUB, Progress
 from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
@@ -82,7 +82,7 @@ def import_paths(
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     files = expand(list(paths), recursive=recursive)
     with collector_paused():
-        read = partial(recognise, epochs=options.epochs)
+        read = partial(recognise, epochs=options.epochs, options=options.table)
         return import_files(workspace, files, options, read, on_file=on_file)
 
 
@@ -151,7 +151,7 @@ def import_uploads(
             outcomes += _import_apart(workspace, (name, content), options)
             continue
         try:
-            table = recognise_upload(content, name)
+            table = recognise_upload(content, name, options.table)
         except DeskError as error:
             outcomes.append(_failed_import(name, error))
             continue

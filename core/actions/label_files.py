@@ -12,10 +12,11 @@ from core.actions.export import encode
 from core.actions.labels import check_label, text_keys
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.datasets.tables import Table, quote
+from core.base.tables import text_table
 from core.errors import InputError
 from core.store import changes, rubrics, runs
 from core.store.rubrics import SampledText, TextLabel
+from core.texts import quote
 
 REQUIRED = ("pair_id", "role", "answer", "author")
 COLUMNS = ("pair_id", "seq", "role", "answer", "author", "labelled_at", "sample", "rubric")
@@ -93,7 +94,7 @@ def _read_labels(
     sampled: Mapping[str, Set[tuple[str, int]]],
 ) -> list[TextLabel]:
     """Return the labels of a file. texts: that the rubric asks about; sampled: those of each sample, by its id."""
-    table = Table(io.BytesIO(content), file)
+    table = text_table(io.BytesIO(content), file)
     table.require(*REQUIRED)
     unknown = [name for name in table.header if name not in COLUMNS]
     if unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from core.actions import cell_predictions, imports
 from core.actions.cell_predictions import PredictionOptions
@@ -30,7 +31,11 @@ def import_path(
     path = inside(text, roots)
     with collector_paused():
         return imports.import_files(
-            workspace, [confine(file, roots) for file in expand([path])], options, recognise_unseen, on_file
+            workspace,
+            [confine(file, roots) for file in expand([path])],
+            options,
+            partial(recognise_unseen, options=options.table),
+            on_file,
         )
 
 

@@ -14,7 +14,7 @@ from core.actions import fusion_files, machine_names
 from core.actions.bundles import settle_run
 from core.actions.walks import find_walk
 from core.actions.workspace import Workspace
-from core.datasets.archives import pack_into
+from core.base.archives import pack_into
 from core.errors import StateError
 from core.explorer.component import make_file
 from core.file_io import replace_file, temporary_folder

@@ -88,9 +88,10 @@ def _carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
 def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     from core.actions.imports import import_uploads
     from core.importing.import_target import ImportOptions
-    from core.records import to_json
+    from core.records import from_json, to_json
 
-    return [to_json(outcome) for outcome in import_uploads(workspace, files, ImportOptions(**options))]
+    wanted = from_json(ImportOptions, options, "options of an import")
+    return [to_json(outcome) for outcome in import_uploads(workspace, files, wanted)]
 
 
 def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:

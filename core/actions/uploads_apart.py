@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from core import errors
 from core.actions.workspace import Workspace
+from core.base.archives import Content, open_content
 from core.config import REPOSITORY, Settings
-from core.datasets.archives import Content, open_content
 from core.errors import DeskError, InputError, SystemFailure
 from core.file_io import read_file, temporary_folder
 from core.log import LOGGER

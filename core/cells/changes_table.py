@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from core.base.tables import Table, open_table
 from core.cells.anndata_file import CountSummary
 from core.cells.change_scales import LEAST_VALUES, count_kinds, refuse_other_scales
 from core.cells.columns import Columns, texts
@@ -17,8 +18,8 @@ from core.cells.differential_expression import GeneChanges, log2_fold_change
 from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups
 from core.cells.labels import knockdown_table, label_pairs
-from core.cells.predicted_columns import choose_columns
-from core.cells.predicted_table import read_header, read_parts, readable_table
+from core.cells.predicted_columns import KEYS, choose_columns
+from core.cells.predicted_table import MOST_BYTES
 from core.cells.sampling import sample_pairs
 from core.cells.screen import LabelSettings, ScreenLabels
 from core.errors import InputError
@@ -38,20 +39,23 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     numbers, repeated pairs, and settings about cells.
     """
     _refuse_cell_settings(path, settings)
-    with readable_table(path) as table:
-        return _label_table(table, settings)
+    with open_table(path, most_bytes=MOST_BYTES) as table:
+        return _label_table(path, table, settings)
 
 
-def _label_table(path: Path, settings: LabelSettings) -> ScreenLabels:
-    columns = choose_columns(path.name, read_header(path), {}, labels=True)
+def _label_table(path: Path, table: Table, settings: LabelSettings) -> ScreenLabels:
+    columns = choose_columns(path.name, table.header, {}, labels=True)
     if "p" not in columns or not {"log2_fc", "fold_change"} & set(columns):
         raise InputError(
             f"{path.name}: columns {', '.join(columns.values())}; labels need a p-value and a fold change of each pair, expected "
             "p_value and log2_fc (or fold_change)"
         )
-    rows = pd.concat(
-        [part.rename(columns={name: role for role, name in columns.items()}) for part in read_parts(path, list(columns.values()))]
-    )
+    rows = pd.concat(table.frames(list(columns.values())))
+    if table.rejected:
+        first = table.rejected[0]
+        raise InputError(f"{first.file}, line {first.line}: {first.reason}, {first.detail}")
+    numbers = {role: _numbers(table, rows[name], name) for role, name in columns.items() if role not in KEYS}
+    rows = rows.rename(columns={name: role for role, name in columns.items()}).assign(**numbers)
     perts, genes = texts(rows["pert"]), texts(rows["gene"])
     names = read_perturbations(perts, set(genes), settings.control, settings.separator or "", need_controls=False)
     single = {value: meaning.genes[0] for value, meaning in names.of_value.items() if len(meaning.genes) == 1}
@@ -94,13 +98,13 @@ def _refuse_cell_settings(path: Path, settings: LabelSettings) -> None:
         raise InputError(f"{path.name}: {option} is about cells, got a table of differential expression; leave it out")
 
 
-def _numbers(path: Path, column: pd.Series, role: str) -> Floats:
+def _numbers(table: Table, column: pd.Series, role: str) -> Floats:
     """Return a column's numbers, NaN where a value is missing. Raise InputError for other texts."""
-    numbers: Floats = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = table.numbers(role, column)
     cells = column[np.isnan(numbers) & column.notna().to_numpy()].astype(str)
     other = [cell for cell in cells if not is_missing(clean(cell))]
     if other:
-        raise InputError(f"{path.name}: {len(other):,} values of {role} are not numbers, the first {other[0][:40]!r}")
+        raise InputError(f"{table.name}: {len(other):,} values of {role} are not numbers, the first {other[0][:40]!r}")
     return numbers
 
 
@@ -109,7 +113,7 @@ def _changes(
 ) -> GeneChanges:
     """Return the numbers of each pair, NaN if the table has no such row."""
     role = "log2_fc" if "log2_fc" in rows else "fold_change"
-    p, change = (_numbers(path, rows[name], name) for name in ("p", role))
+    p, change = (rows[name].to_numpy(dtype=np.float64) for name in ("p", role))
     if outside := int(((p < 0) | (p > 1)).sum()):
         raise InputError(f"{path.name}: {outside:,} p-values outside [0, 1], expected p-values and not their logarithms")
     refuse_other_scales(path.name, columns, {role: (counts := count_kinds(change))}, by_option=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
@@ -13,6 +14,7 @@ from core.actions import demo as demo_actions
 from core.actions import export as export_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
+from core.base.roles import TableOptions
 from core.cli import names
 from core.cli.base import Json, ReplaceFile, say, say_progress, show, show_list
 from core.cli.names import RunName
@@ -51,6 +53,12 @@ def import_(
         Literal["score", "not-covered"] | None,
         typer.Option(help="External scores: what an exact 0 means; by default, a score."),
     ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Tables: which column is what; the others are guessed.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Tables: only the rows with this value.")
+    ] = None,
     recursive: Annotated[
         bool,
         typer.Option(
@@ -62,7 +70,8 @@ def import_(
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces.
 
     External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de and --dir name columns."""
-    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "")
+    table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "", table)
 
     with working("looking for files") as step:
 
@@ -71,6 +80,14 @@ def import_(
 
         found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_file=say_file)
     show_imports(found, as_json)
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    parts = [text.partition("=") for text in texts]
+    for text, (name, _, value) in zip(texts, parts, strict=True):
+        if not name or not value:
+            raise InputError(f"{option} {text}: expected a name, = and a value")
+    return {name: value for name, _, value in parts}
 
 
 @app.command()

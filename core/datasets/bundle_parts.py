@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.file_io import UnnamedFile
 from core.parquet_walk import read_chunks, text_bytes
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
+from core.texts import quote
 from core.types import Flag
 
 LARGE = ("trace_event", "evidence", "call")  # the parts that hold a run's texts, which there may be no room for in memory

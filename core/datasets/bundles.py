@@ -22,9 +22,9 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from annotated_types import Ge, Le, MaxLen, Predicate
 
 from core import __version__
+from core.base.archives import Content, is_zip, open_members, pack_into
 from core.clock import local_of, utc_of
 from core.compressed import open_archive
-from core.datasets.archives import Content, is_zip, open_members, pack_into
 from core.datasets.bundle_parts import (
     SCHEMAS,
     PartFile,
@@ -35,13 +35,13 @@ from core.datasets.bundle_parts import (
     holds_rows_of,
     is_json_object,
 )
-from core.datasets.tables import quote
 from core.errors import InputError
 from core.file_io import UnnamedFile
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.hashes import sha256_of, sha256_of_open
 from core.records import Misfit, fit, to_json
 from core.row_schema import VERSION, field_names
+from core.texts import quote
 from core.types import FALLBACKS, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"

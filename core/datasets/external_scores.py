@@ -13,19 +13,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.datasets.pairs import duplicate, read_symbols
-from core.datasets.submissions import number_in
-from core.datasets.tables import Table, TableRows, quote
-from core.delimited import with_points
+from core.base.roles import NO_SCORES, ROLES, Repeats, Roles, fold
+from core.base.tables import NumberStyle, Table
+from core.datasets.pairs import TableRows, duplicate, read_symbols
 from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
 from core.symbols.spelling import clean
+from core.texts import quote
 from core.types import Rejected
 
 _KEYS = ("id", "pert", "gene")
-_NOT_SCORES = (*_KEYS, "label", "split")
+# Roles of columns that rank nothing: text, counts and facts of a call.
+_NO_SCORES = frozenset(("id", "pert", "gene", "label", "split", "tokens", "prompt_tokens", "tool_calls"))
 INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # the header that pandas gives to an index
 # Headers of row numbers in pandas, R, readr and Spark; a score may have one, too
 _COUNTERS = frozenset(("index", "level_0", "row", "row_number", "rownames", "x", "...1", "_c0", "no", "nr", "#"))
+_DOWN = frozenset(map(fold, ROLES["down"].names))
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -37,6 +39,7 @@ class ScoreTable(TableRows):
     name → one number for each row, None for an empty cell. p_values: the columns with a name of p-values, or of their logarithms
     if none is above 0. ranks: the columns with a name of ranks and no negative number. faults: name → the rejected cells, which
     are not finite numbers; the column does not score their rows. left_out: the columns without numbers, and those of row numbers.
+    downs: the columns with a name of probabilities of down.
     """
 
     kind: Literal["external_score"]
@@ -48,21 +51,32 @@ class ScoreTable(TableRows):
     ranks: frozenset[str]
     faults: Mapping[str, tuple[Rejected, ...]]
     left_out: tuple[str, ...]
+    downs: frozenset[str] = frozenset()
 
 
-def is_external_score(header: tuple[str, ...]) -> bool:
-    """Return whether a header names rows, and has a column that may be a score."""
-    names_rows = "id" in header or {"pert", "gene"} <= set(header)
-    return names_rows and any(column not in (*_NOT_SCORES, *INDEX_NAMES) for column in header)
+def score_columns(table: Table, roles: Roles) -> tuple[str, ...]:
+    """Return the columns that may be scores: numbers, but none of a role that is none, no counts of calls and no index."""
+    taken = {roles.of[role] for role in _NO_SCORES & roles.of.keys()}
+    others = (name for name in table.header if name not in taken and name not in INDEX_NAMES and fold(name) not in NO_SCORES)
+    return tuple(name for name in others if table.looks_numeric(table.header.index(name)) or _are_truths(table, name))
 
 
-def read_external_scores(table: Table, sha256: str) -> ScoreTable:
-    """Read every row with a unique id; of rows with the same id, the first counts."""
+def _are_truths(table: Table, name: str) -> bool:
+    """Return whether most cells of a column that hold something are True or False."""
+    cells = [row[table.header.index(name)].strip().lower() for row in table.sample()]
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and 2 * sum(cell in _TRUTH for cell in filled) > len(filled)
+
+
+def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> ScoreTable:
+    """Read every row with a unique id; of rows with the same id, the first counts. scores: of `score_columns`."""
+    table.refuse_unclear(scores)
     by_id = "id" in table.header
     keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
     ids: dict[str, int] = {}
     named: list[tuple[str, str]] = []
     kept: list[list[str]] = []
+    repeats = Repeats(table, [name for name in table.header if name not in (*_KEYS, *scores)])
     for line, cells in table.records():
         fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells)
         key = clean(cells[keys[0]]) if by_id else ""
@@ -70,7 +84,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
             pair = tuple(clean(cells[table.header.index(name)]) for name in ("pert", "gene"))
             read = read_symbols(table, line, *pair)
             fault, key = (read, "") if isinstance(read, Rejected) else (None, "_".join(read))
-        if fault is None and key in ids:
+        if fault is None and repeats.add(key, cells):
             fault = duplicate(table, line, key, ids[key])
         if fault is not None:
             table.rejected.append(fault)
@@ -78,6 +92,7 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
         ids[key] = line
         named += [] if by_id else [(pair[0], pair[1])]
         kept.append(cells)
+    repeats.refuse()
     lines = tuple(ids.values())
     columns: dict[str, tuple[float | None, ...]] = {}
     faults: dict[str, tuple[Rejected, ...]] = {}
@@ -85,11 +100,11 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
     for i, name in enumerate(table.header):
         if name in _KEYS or name in INDEX_NAMES:
             continue
-        texts = with_points([cells[i] for cells in kept])
-        if name in _NOT_SCORES or not _is_numeric(texts):
+        texts = [cells[i] for cells in kept]
+        numbers = [_number(text, table.styles[i]) for text in texts]
+        if name not in scores or not _is_numeric(texts, numbers):
             left_out.append(name)
             continue
-        numbers = [_number(text) for text in texts]
         if name.strip().lower() in _COUNTERS and _counts_rows(numbers):
             left_out.append(name)
             continue
@@ -103,8 +118,9 @@ def read_external_scores(table: Table, sha256: str) -> ScoreTable:
         "external_score", table.name, tuple(ids), tuple(named), columns,
         frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)),
         frozenset(name for name, numbers in columns.items() if is_rank_name(name) and not _has_negatives(numbers)),
-        faults, tuple(left_out),
+        faults, tuple(left_out), frozenset(name for name in columns if fold(name) in _DOWN),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
+        notes=(f"columns that are not used: {', '.join(left_out)}",) if left_out else (),
     )  # fmt: skip
 
 
@@ -127,9 +143,9 @@ def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
     return Rejected(table.name, line, "id mismatch", f"id {quote(key)}, expected {quote(f'{pert}_{gene}')}")
 
 
-def _number(text: str) -> float | None:
+def _number(text: str, style: NumberStyle) -> float | None:
     """Return a cell's finite number, 1 and 0 for True and False; None for any other."""
-    number = _TRUTH.get(text.strip().lower(), number_in(text))
+    number = _TRUTH.get(text.strip().lower(), style.read(text))
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -140,7 +156,7 @@ def _counts_rows(numbers: Sequence[float | None]) -> bool:
     return len(filled) == len(numbers) and rise and all(number.is_integer() for number in filled)
 
 
-def _is_numeric(texts: Sequence[str]) -> bool:
+def _is_numeric(texts: Sequence[str], numbers: Sequence[float | None]) -> bool:
     """Return whether most of the cells that are not empty hold numbers."""
-    filled = [text for text in texts if text.strip()]
-    return bool(filled) and 2 * sum(_number(text) is not None for text in filled) > len(filled)
+    n_filled = sum(bool(text.strip()) for text in texts)
+    return n_filled > 0 and 2 * sum(number is not None for number in numbers) > n_filled

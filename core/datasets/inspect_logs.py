@@ -13,15 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from core.base.archives import Content, is_zip, iterate_members, open_content
 from core.compressed import DAMAGE, open_archive
-from core.datasets.archives import Content, is_zip, iterate_members, open_content
 from core.datasets.inspect_samples import JsonObject, Sample, as_object
 from core.datasets.packaged_trace import KEY
 from core.datasets.submissions import SubmissionTable, TakeRow, describe_differing, split_sum
-from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.row_schema import MOST_EVENTS
-from core.texts import parse_json, replace_surrogates
+from core.texts import parse_json, quote, replace_surrogates
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent
 
 HEADER = "header.json"

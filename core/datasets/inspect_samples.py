@@ -17,12 +17,11 @@ from typing import Any, Literal, TypeGuard
 
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
 from core.datasets.submissions import check_packaged, is_uniform, reads_otherwise, split_sum
-from core.datasets.tables import quote
 from core.llm.answers import LABELS, read_label, read_option
 from core.llm.completion import Ending, ending_of, read_parts
 from core.llm.thinking import part_thinking
 from core.row_schema import FILE_SUM_TOLERANCE, MOST_EVENTS, MOST_TOKENS
-from core.texts import parse_json, replace_surrogates
+from core.texts import parse_json, quote, replace_surrogates
 from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
 
 JsonObject = dict[str, Any]

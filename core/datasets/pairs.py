@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from core.datasets.tables import Table, TableRows, quote
+from core.base.roles import Repeats
+from core.base.tables import Table
 from core.errors import InputError
 from core.symbols.perturbations import gene_of_condition
 from core.symbols.spelling import clean, spreadsheet_damage
+from core.texts import quote
 from core.types import Label, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
@@ -29,16 +31,25 @@ _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairTable(TableRows):
-    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files.
+class TableRows:
+    """What every table of rows has. lines: the line on which each row starts, from 1. sha256: of the whole file.
 
-    notes: remarks for people.
+    notes: remarks for people, as on what was not read.
     """
+
+    lines: tuple[int, ...]
+    rejected: tuple[Rejected, ...]
+    sha256: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTable(TableRows):
+    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files."""
 
     kind: PairKind
     pairs: tuple[Pair, ...]
     cell_line: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
@@ -58,36 +69,26 @@ def collect_pairs(
         return (), ()
     pairs: list[Pair] = []
     lines: dict[str, int] = {}
+    repeats = Repeats(table, [name for name in table.header if name not in columns])
     for line, cells in table.records():
         result: Pair | Rejected = table.empty_cell(line, cells, positions) or to_pair(
             line, [cells[position] for position in positions]
         )
-        if isinstance(result, Pair) and result.pair_id in lines:
+        if isinstance(result, Pair) and repeats.add(result.pair_id, cells):
             result = duplicate(table, line, result.pair_id, lines[result.pair_id])
         if isinstance(result, Pair):
             pairs.append(result)
             lines[result.pair_id] = line
         else:
             table.rejected.append(result)
+    repeats.refuse()
     return tuple(pairs), tuple(lines.values())
-
-
-def in_lower_case(header: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a header with the columns of pairs (id, pert, gene, label, split) in lower case, where only one is called so."""
-    lower = Counter(name.lower() for name in header)
-    known = {*_IDENTITY, *_PERTURBQA_COLUMNS}
-    return tuple(name.lower() if name.lower() in known and lower[name.lower()] == 1 else name for name in header)
-
-
-def is_labelled(header: tuple[str, ...]) -> bool:
-    """Return whether a header has every column of train.csv, or of PerturbQA's tables."""
-    return {*_IDENTITY, "label"} <= set(header) or set(_PERTURBQA_COLUMNS) <= set(header)
 
 
 def is_challenge(header: tuple[str, ...]) -> bool:
     """Return whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
 
-    One of id, pert and gene may be missing, which is then reported.
+    Of id, pert and gene the id may be missing; another one is reported.
 
     A file with a column `split` is neither: its test rows must not become training rows.
     """
@@ -97,10 +98,11 @@ def is_challenge(header: tuple[str, ...]) -> bool:
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
     """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
-    labelled = "label" in table.header
+    labelled, has_id = "label" in table.header, "id" in table.header
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        pair_id, *symbols = cells[:3]
+        symbols = cells[:2]
+        pair_id = cells[-1] if has_id else "_".join(symbols)
         if clean(pair_id) not in ("_".join(symbols), "_".join(map(clean, symbols))):
             return Rejected(table.name, line, "id mismatch", f"id {quote(pair_id)}, expected {quote('_'.join(symbols))}")
         read = read_symbols(table, line, *symbols)
@@ -110,12 +112,13 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
         pair_id = f"{pert}_{gene}"
         if not labelled:
             return Pair(pair_id, pert, gene, None, "test")
-        label = _CHALLENGE_LABELS.get(cells[3])
+        label = _CHALLENGE_LABELS.get(cells[2].strip().lower())
         if label is None:
-            return Rejected(table.name, line, "bad label", f"{quote(cells[3])}, expected {', '.join(_CHALLENGE_LABELS)}")
+            return Rejected(table.name, line, "bad label", f"{quote(cells[2])}, expected {', '.join(_CHALLENGE_LABELS)}")
         return Pair(pair_id, pert, gene, label, "train")
 
-    pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)
+    columns = ("pert", "gene", *(["label"] if labelled else []), *(["id"] if has_id else []))
+    pairs, lines = collect_pairs(table, columns, to_pair)
     _refuse_other_class(table, len(pairs))
     kind: PairKind = "challenge_train" if labelled else "challenge_test"
     return PairTable(kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.datasets.tables import Table, quote
+from core.base.tables import Table, text_table
 from core.errors import InputError
 from core.hashes import sha256_of
-from core.texts import is_encodable, parse_json
+from core.texts import is_encodable, parse_json, quote
 
 MAX_BYTES = 1 << 28
 _IDS, _PROMPT = ("id", "pair_id"), "prompt"
@@ -63,7 +63,7 @@ def read_prompts(file: PromptFile) -> dict[str, str]:
 
 def _csv_rows(file: PromptFile) -> Iterator[tuple[int, str, str]]:
     """Yield line, id and prompt of every row. Raise InputError for missing columns and for a row that cannot be read."""
-    table = Table(io.BytesIO(file.content), file.name)
+    table = text_table(io.BytesIO(file.content), file.name)
     ids = [name for name in _IDS if name in table.header]
     if len(ids) != 1 or _PROMPT not in table.header:
         raise InputError(f"{file.name}: line 1: columns {quote(', '.join(table.header), 200)}; {_EXPECTED}")

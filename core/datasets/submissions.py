@@ -9,18 +9,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from core.datasets.pairs import duplicate
-from core.datasets.tables import Table, TableRows, quote
+from core.base.roles import Repeats
+from core.base.tables import NumberStyle, Table
+from core.datasets.pairs import TableRows, duplicate, read_symbols
 from core.datasets.traces import Format, Trace, parse_trace
-from core.delimited import is_decimal_comma
 from core.llm.answers import read_label
 from core.row_schema import FILE_SUM_TOLERANCE
+from core.texts import quote
 from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent, Track
 
 TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
-_REQUIRED = ("id", "prediction_up", "prediction_down")
+_NUMBERS = ("prediction_up", "prediction_down")
+_SPLIT = ("p_de", "p_up_given_de")
+# Role → the column of a submission that has it.
+COLUMN_OF: Mapping[str, str] = {
+    "up": "prediction_up",
+    "down": "prediction_down",
+    "p_de": "p_de",
+    "p_up_given_de": "p_up_given_de",
+    "reasoning": "reasoning_trace",
+    "model": "model_name",
+    "tokens": "tokens_used",
+    "prompt_tokens": "prompt_tokens",
+    "tool_calls": "num_tool_calls",
+}
 _SEED_COLUMN = re.compile(r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII)
 _CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
     (1.0, 0.0): Label.UP,
@@ -64,9 +78,14 @@ class _Seed:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The positions of the columns; None for a column that the file lacks."""
+    """The positions of the columns; None for a column that the file lacks.
 
-    required: tuple[int, ...]
+    key: of id, or of pert and gene. numbers: of prediction_up and prediction_down, or of p_de and p_up_given_de (`is_split`).
+    """
+
+    key: tuple[int, ...]
+    numbers: tuple[int, ...]
+    is_split: bool
     trace: int | None
     seeds: tuple[_Seed, ...]
     tokens: int | None
@@ -87,9 +106,10 @@ class _Tally:
     differing: list[str] = field(default_factory=list)  # seeds of rows whose text answers otherwise than their numbers
 
 
-def is_submission(header: tuple[str, ...]) -> bool:
-    """Return whether a header has a prediction column."""
-    return any(column.startswith(("prediction_up", "prediction_down")) for column in header)
+def is_submission(header: tuple[str, ...], roles: Mapping[str, str]) -> bool:
+    """Return whether a header has a prediction column, or columns of both probabilities. roles: role → column."""
+    named = any(column.startswith(_NUMBERS) for column in header)
+    return named or {"up", "down"} <= roles.keys() or {*_SPLIT} <= roles.keys()
 
 
 def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
@@ -101,20 +121,23 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
     lines: dict[str, int] = {}
     tally = _Tally()
     take = take or rows.append
-    required = table.require(*_REQUIRED)
-    layout = _layout(table, required or ())
-    for line, cells in table.records() if required else ():
-        checked = _check(table, line, cells, layout, lines)
+    layout = _layout(table)
+    used = {*layout.key, *layout.numbers, layout.trace, layout.model} if layout else set()
+    repeats = Repeats(table, [name for i, name in enumerate(table.header) if i not in used])
+    for line, cells in table.records() if layout else ():
+        checked = _check(table, line, cells, layout)
+        if not isinstance(checked, Rejected) and repeats.add(checked[0], cells):
+            checked = duplicate(table, line, checked[0], lines[checked[0]])
         if isinstance(checked, Rejected):
             table.rejected.append(checked)
             continue
-        up, down = checked
-        pair_id = cells[layout.required[0]]
+        pair_id, up, down = checked
         row = _row(pair_id, up, down, cells, layout, tally)
         tally.rows += 1
         tally.uniform += Flag.UNIFORM in row.prediction.flags
         take(row)
         lines[pair_id] = line
+    repeats.refuse()
     track = _track(table, layout)
     return SubmissionTable(
         "sample_submission" if _is_sample(tally) else "submission",
@@ -129,10 +152,20 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
     )
 
 
-def _layout(table: Table, required: tuple[int, ...]) -> _Layout:
+def _layout(table: Table) -> _Layout | None:
+    """Return where the columns are; None, with a rejection, if one that every row needs is missing."""
+    is_split = not {*_NUMBERS} & {*table.header} and {*_SPLIT} <= {*table.header}
+    by_pair = "id" not in table.header and {"pert", "gene"} & {*table.header}
+    keys = ("pert", "gene") if by_pair else ("id",)
+    required = table.require(*keys, *(_SPLIT if is_split else _NUMBERS))
+    if required is None:
+        return None
+    table.refuse_unclear([table.header[column] for column in required[len(keys) :]])
     numbers = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
     return _Layout(
-        required=required,
+        key=required[: len(keys)],
+        numbers=required[len(keys) :],
+        is_split=is_split,
         trace=table.column("reasoning_trace"),
         seeds=tuple(
             _Seed(
@@ -150,38 +183,47 @@ def _layout(table: Table, required: tuple[int, ...]) -> _Layout:
     )
 
 
-def _track(table: Table, layout: _Layout) -> Track:
-    if layout.seeds:
+def is_used(column: str) -> bool:
+    """Return whether a submission's column is read beside those with a role."""
+    return _SEED_COLUMN.fullmatch(column) is not None or column == "num_distinct_tools"
+
+
+def _track(table: Table, layout: _Layout | None) -> Track:
+    if layout is not None and layout.seeds:
         return "A"
     return "B" if {"num_tool_calls", "num_distinct_tools"} & set(table.header) else "C"
 
 
-def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: dict[str, int]) -> tuple[float, float] | Rejected:
-    """Return the row's two predictions, or its rejection."""
-    if empty := table.empty_cell(line, cells, layout.required):
+def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[str, float, float] | Rejected:
+    """Return the row's id and its two predictions, or its rejection."""
+    if empty := table.empty_cell(line, cells, (*layout.key, *layout.numbers)):
         return empty
-    pair_id, *texts = (cells[column] for column in layout.required)
-    if pair_id in lines:
-        return duplicate(table, line, pair_id, lines[pair_id])
-    up, down = map(_number, texts)
-    if up is None or down is None:
-        found = f"prediction_up {quote(texts[0])}, prediction_down {quote(texts[1])}"
-        return Rejected(table.name, line, "not a number", f"{found}, expected two numbers")
-    if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + FILE_SUM_TOLERANCE):
-        found = f"prediction_up {up}, prediction_down {down}"
-        return Rejected(table.name, line, "out of range", f"{found}, expected both in [0, 1] and a sum of at most 1")
-    return up, down
+    key = key_of(table, line, [cells[column] for column in layout.key])
+    if isinstance(key, Rejected):
+        return key
+    numbers = [table.number(column, cells[column]) for column in layout.numbers]
+    names = [table.header[column] for column in layout.numbers]
+    texts = ", ".join(f"{name} {quote(cells[column])}" for name, column in zip(names, layout.numbers, strict=True))
+    if any(number is None or not math.isfinite(number) for number in numbers):
+        return Rejected(table.name, line, "not a number", f"{texts}, expected two numbers")
+    one, other = (number for number in numbers if number is not None)
+    up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
+    if not all(0 <= number <= 1 for number in (one, other)) or up + down > 1 + FILE_SUM_TOLERANCE:
+        return Rejected(table.name, line, "out of range", f"{texts}, expected both in [0, 1] and a sum of at most 1")
+    return key, up, down
+
+
+def key_of(table: Table, line: int, cells: Sequence[str]) -> str | Rejected:
+    """Return the id of a row. cells: an id, or a perturbation and a gene."""
+    if len(cells) == 1:
+        return cells[0]
+    read = read_symbols(table, line, cells[0], cells[1])
+    return read if isinstance(read, Rejected) else "_".join(read)
 
 
 def number_in(text: str) -> float | None:
-    """Return a cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file.
-
-    0,62 is one with a decimal comma; 1,234 may be a thousand, and is none.
-    """
-    try:
-        return None if "_" in text else float(text.replace(",", ".") if is_decimal_comma(text) else text)
-    except ValueError:
-        return None
+    """Return a cell's number, which may be NaN or infinite, else None; 1_000 is a number in Python alone."""
+    return NumberStyle().read(text)
 
 
 def _number(text: str) -> float | None:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from core.base.tables import DELIMITERS
 from core.compressed import plain_file
-from core.delimited import DELIMITERS
 from core.embeddings import checkpoints, tables
 from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, list_some, make_space

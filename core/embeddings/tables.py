@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.delimited import delimiter_of, is_decimal_comma
+from core.base.tables import NumberStyle, delimiter_of, number_style
 from core.embeddings.space import Space, first_line, list_some
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat
@@ -117,7 +118,7 @@ def _has_decimal_commas(path: Path, delimiter: str) -> bool:
     """Return whether the first rows have numbers with a decimal comma."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
-        return any(is_decimal_comma(cell) for _, cells in zip(range(_LOOKED_AT), reader, strict=False) for cell in cells)
+        return number_style(cell for cells in itertools.islice(reader, _LOOKED_AT) for cell in cells).decimal == ","
 
 
 def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str) -> str:
@@ -148,11 +149,7 @@ def _is_row(cells: Sequence[str]) -> bool:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, with a decimal point or comma."""
-    try:
-        float(text.replace(",", ".") if is_decimal_comma(text) else text)
-    except ValueError:
-        return False
-    return True
+    return any(NumberStyle(decimal).read(text) is not None for decimal in ".,")
 
 
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.base.roles import AS_GUESSED, TableOptions
 from core.config import Settings, import_folders
 from core.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
 from core.file_io import read_head
@@ -62,7 +63,7 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
     return any(path.is_relative_to(root) for root in roots)
 
 
-def recognise_unseen(path: Path) -> FileContent:
+def recognise_unseen(path: Path, options: TableOptions = AS_GUESSED) -> FileContent:
     """Recognise as `recognise` does, with errors that reveal nothing of the content."""
     if not path.is_dir():
         try:
@@ -70,7 +71,7 @@ def recognise_unseen(path: Path) -> FileContent:
         except OSError as error:
             raise InputError(str(explain(error, path))) from None
     try:
-        return recognise(path)
+        return recognise(path, options=options)
     except MissingPackage:
         raise
     except UnknownFormat:

@@ -13,7 +13,6 @@ import numpy as np
 from core.compressed import bare_name
 from core.datasets import PairTable, ScoreTable, SubmissionTable
 from core.datasets.submissions import TakeRow
-from core.datasets.tables import quote
 from core.errors import InputError
 from core.hashes import sha256_of
 from core.importing.audited_rows import RowSpool
@@ -22,6 +21,7 @@ from core.importing.import_target import ImportOptions, Zeros
 from core.stats.ranks import percentiles
 from core.store import Cursor, datasets, pairs
 from core.symbols.perturbations import read_perturbations
+from core.texts import quote
 from core.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResult, TraceEvent
 
 MOST_RUNS = 20  # that a file brings if nobody says which of its columns count
@@ -147,7 +147,10 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
                 f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; choose the columns "
                 "with --de and --dir"
             )
-        return [Columns(name, name, None if name in table.p_values else name) for name in table.columns]
+        return [
+            Columns(name, None if name in table.downs else name, None if name in table.p_values else name)
+            for name in table.columns
+        ]
     for option, name in (("--de", de), ("--dir", direction)):
         if name is not None and name not in table.columns:
             found = ", ".join(table.columns) or "none"
@@ -163,7 +166,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
     _, de, direction = columns
     used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
     nothing: tuple[float | None, ...] = (None,) * len(table.ids)
-    turned = [name for name in used if name in table.p_values | table.ranks]
+    turned = [name for name in used if name in table.p_values | table.ranks | table.downs]
     values = [
         nothing if name is None else _turn(table, name) if name in turned else table.columns[name] for name in (de, direction)
     ]
@@ -189,14 +192,14 @@ def _turn(table: ScoreTable, name: str) -> tuple[float | None, ...]:
     numbers = table.columns[name]
     if name in table.p_values:
         _refuse_no_p_values(table, name, numbers)
-    else:
+    elif name in table.ranks:
         _refuse_no_ranks(table, name, numbers)
     return tuple(None if number is None else -number for number in numbers)
 
 
 def _what(table: ScoreTable, turned: Sequence[str]) -> str:
     """Return the content of the reversed columns according to their names, "" without any."""
-    kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks))
+    kinds = (("p-values or the like", table.p_values), ("ranks", table.ranks), ("probabilities of down", table.downs))
     return " and ".join(kind for kind, names in kinds if names & set(turned))
 
 

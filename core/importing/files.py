@@ -10,22 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from core.base.archives import Content, open_content
+from core.base.roles import AS_GUESSED, TableOptions
+from core.base.tables import first_character
 from core.cells.other_cells import is_zarr
 from core.compressed import plain_file
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
-from core.datasets.archives import Content, open_content
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.gene_set_files import kind_of_gene_sets, read_gene_sets
-from core.datasets.inspect_logs import Epochs, is_log
-from core.datasets.json_predictions import are_predictions, objects_in, refuse_known
+from core.datasets.inspect_logs import Epochs
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import open_file, read_file, read_head, temporary_folder
+from core.file_io import read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES
 from core.hashes import sha256_of
 from core.importing.audited_rows import AuditedRows, RowSpool
-from core.importing.other_formats import refuse_other_format
+from core.importing.other_formats import refuse_other_format, refuse_other_json
 from core.system_errors import explain, in_words
 from core.texts import is_encodable, shorten
 from core.types import Rejected
@@ -197,8 +198,8 @@ def _problem_of_link(path: Path) -> str:
     return f"a link to {os.readlink(path)!r}, which does not exist" if path.is_symlink() and not path.exists() else ""
 
 
-def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
-    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`.
+def recognise(path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED) -> FileContent:
+    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of a table.
 
     Raise UnknownFormat, UnsafeFile or InputError.
     """
@@ -206,21 +207,21 @@ def recognise(path: Path, epochs: Epochs = "mean") -> FileContent:
         if path.is_dir():
             refuse_other_format(path, str(path))
             return SpaceFile(load_space(path, path.name))
-        return _recognise_file(path, path.name, epochs)
+        return _recognise_file(path, path.name, epochs, options)
     except OSError as error:  # of a file that was readable at first
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def recognise_upload(content: Content, name: str) -> FileContent:
+def recognise_upload(content: Content, name: str, options: TableOptions = AS_GUESSED) -> FileContent:
     """As `recognise`, from bytes or from a file that is open."""
     with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
         path = folder / Path(name).name
         with path.open("wb") as out:
             shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
-        return _recognise_file(path, name)
+        return _recognise_file(path, name, "mean", options)
 
 
-def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileContent:
+def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
     refuse_other_format(path, name)
     kind = kind_of_gene_sets(path, name)
     if kind is not None:
@@ -228,26 +229,25 @@ def _recognise_file(path: Path, name: str, epochs: Epochs = "mean") -> FileConte
         pack = read_knowledge(content, name)
         return PackFile(pack, content, pack.kind, pack.sha256)
     with plain_file(path, name) as (plain, bare):
-        return _recognise_plain(plain, bare, epochs)
+        return _recognise_plain(plain, bare, epochs, options)
 
 
-def _recognise_plain(path: Path, name: str, epochs: Epochs) -> FileContent:
+def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
     """Return the content of an uncompressed file."""
     if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
         return SpaceFile(load_space(path, Path(name).stem))
-    if _first_character(path) in (b"{", b"["):
-        with open_file(path, MAX_UNPACKED_BYTES) as file:
-            objects = None if is_log(file) else objects_in(file)
-            if is_log(file) or (objects is not None and are_predictions(objects)):
-                return _read_table(path, name, epochs)
-            refuse_known(file, objects, name)
+    if first_character(read_head(path, 64)) in (b"{", b"["):
+        try:
+            return _read_table(path, name, epochs, options)
+        except UnknownFormat:
+            refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
         content = read_file(path, MAX_UNPACKED_BYTES)
         return BundleFile(read_bundle(content, name), sha256_of(content))
     try:
-        return _read_table(path, name, epochs)
+        return _read_table(path, name, epochs, options)
     except UnsafeFile:
         raise
     except InputError as no_table:
@@ -268,14 +268,7 @@ def _names_pairs(path: Path) -> bool:
     return {b"pert", b"gene"} <= set(re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower()))
 
 
-def _read_table(path: Path, name: str, epochs: Epochs) -> PairTable | SubmissionFile | ScoreTable:
+def _read_table(path: Path, name: str, epochs: Epochs, options: TableOptions) -> PairTable | SubmissionFile | ScoreTable:
     spool = RowSpool()
-    table = read_path(path, name, spool.add, epochs)
+    table = read_path(path, name, spool.add, epochs, options)
     return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table
-
-
-def _first_character(path: Path) -> bytes:
-    try:
-        return read_head(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from core.base.roles import AS_GUESSED, TableOptions
 from core.config import Settings
 from core.datasets import PairTable
 from core.datasets.cell_lines import cell_line_context
 from core.datasets.inspect_logs import Epochs
 from core.datasets.pack_kinds import organism_of
-from core.datasets.tables import quote
 from core.engine.run_folder import folder_of_run
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
@@ -21,6 +21,7 @@ from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, s
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
+from core.texts import quote
 from core.types import Rejected
 
 Zeros = Literal["", "score", "not-covered"]
@@ -34,6 +35,7 @@ class ImportOptions:
     scores, the columns that rank rows by an effect and by its direction; see `core.datasets.external_scores`. epochs: how several
     samples of a row in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of external
     scores is a score or means that the row is not covered; "" takes it for a score, and the outcome asks if many rows have it.
+    table: what columns are, and which rows count.
     """
 
     name: str | None = None
@@ -44,6 +46,7 @@ class ImportOptions:
     dir: str | None = None
     epochs: Epochs = "mean"
     zeros: Zeros = ""
+    table: TableOptions = AS_GUESSED
 
 
 DEFAULT_OPTIONS = ImportOptions()

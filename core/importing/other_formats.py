@@ -5,13 +5,15 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from core.base.tables import json_rows
 from core.cells.other_cells import HDF5, USE, describe_hdf5, describe_other_cells
 from core.compressed import DAMAGE, open_archive, unpack_file
 from core.errors import InputError, MissingPackage, UnknownFormat
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.texts import parse_json
 
 _TEXTS: Final[Mapping[bytes, str]] = {
     b"format-version:": "an ontology (OBO), which has terms but no genes; genes with their terms are read from GAF or GMT",
@@ -35,6 +37,14 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"7z\xbc\xaf": "an archive (7z): unpack it, and import its files",
     b"Rar!": "an archive (RAR): unpack it, and import its files",
     b"SQLite format 3": "a database (SQLite); write its table as CSV",
+}
+# Keys that tell what a JSON file is that nobody reads here, and what helps.
+_JSON: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "an export of Langfuse": (("traceId",), ("observations", "projectId"), ("latency", "observations")),
+    "traces of OpenTelemetry": (("resourceSpans",), ("scopeSpans",), ("trace_id", "span_id"), ("traceId", "spanId")),
+    "the output of a batch of completions": (("custom_id", "response"),),
+    "examples for fine-tuning": (("messages",), ("prompt", "completion")),
+    "prompts": (("id", "prompt"), ("pair_id", "prompt")),
 }
 _TAR_AT, _TAR = 257, b"ustar"
 _READ: Final = 1 << 12
@@ -99,3 +109,18 @@ def _tar(path: Path) -> str:
     except (tarfile.TarError, *DAMAGE) as error:
         raise InputError(f"{path.name}: a damaged archive (tar): {error}") from error
     return "an archive (tar): unpack it, and import its files"
+
+
+def refuse_other_json(data: bytes, name: str) -> None:
+    """Raise UnknownFormat with the kind of a JSON file, if it is known but not imported."""
+    try:
+        value = parse_json(data)
+    except ValueError:
+        value = None
+    rows = [value] if isinstance(value, dict) else json_rows(data, name)
+    first: Any = rows[0] if rows else None
+    for what, keys in _JSON.items():
+        if isinstance(first, dict) and any(set(each) <= set(first) for each in keys):
+            raise UnknownFormat(
+                f"{name}: {what}, which is not imported; expected rows with an id, and their predictions or replies"
+            )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.datasets.archives import pack
+from core.base.archives import pack
 from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError

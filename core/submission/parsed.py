@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from core.datasets.archives import is_zip, unpack
+from core.base.archives import is_zip, unpack
+from core.base.tables import delimiter_of, refuse_wide_encodings, text_table
 from core.datasets.submissions import read_submission
-from core.datasets.tables import Table, quote, refuse_wide_encodings
-from core.delimited import delimiter_of
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.submission.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
+from core.texts import quote
 from core.types import RowResult
 
 Row = str | int  # an id, or a line number (from 1)
@@ -171,7 +171,7 @@ def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
         refuse_wide_encodings(content[:4], file.name)
         raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
         header = tuple(cell.strip() for cell in raw)
-        table = Table(io.BytesIO(_rename_repeated_columns(content, header)), file.name)
+        table = text_table(io.BytesIO(_rename_repeated_columns(content, header)), file.name)
         records = list(table.records())
     except UnknownFormat as error:
         faults["encoding" if content.strip() else "not_csv"] = [Finding((), str(error))]
@@ -230,5 +230,5 @@ def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
 
 def _read_rows(content: bytes, name: str) -> tuple[RowResult, ...]:
     """Return the rows that an import would accept."""
-    table = Table(io.BytesIO(content), name)
+    table = text_table(io.BytesIO(content), name)
     return read_submission(table, "").rows if set(IDENTITY) <= set(table.header) else ()

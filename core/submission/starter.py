@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import pandas as pd
 
+from core.base.tables import text_table
 from core.datasets.prompt_files import MAX_BYTES
-from core.datasets.tables import Table
 from core.errors import InputError
 from core.file_io import read_file, write_file
 from core.llm.answers import OPTIONS, REFUSES, TAKES_BACK, Unread, read_label, readable
@@ -113,7 +113,7 @@ def format_prompts_from_csv(
     cannot be read or is incomplete.
     """
     path = Path(csv_path)
-    table = Table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
+    table = text_table(io.BytesIO(read_file(path, MAX_BYTES)), str(path))
     places = table.require("id", "pert", "gene")
     rows = []
     for line, cells in table.records() if places else ():

@@ -126,7 +126,7 @@ def many(**columns: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"p_value": ["<0.001", *["0.5"] * 19]}, "1 values of p are not numbers, the first '<0.001'"),
+        ({"p_value": ["<0.001", *["0.5"] * 19]}, "1 values of p_value are not numbers, the first '<0.001'"),
         ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "1 values of log2_fc are not numbers, the first 'up'"),
         (
             {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},

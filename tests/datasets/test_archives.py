@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import compressed
-from core.datasets import archives
-from core.datasets.archives import MAX_RATIO, is_zip, open_csv, pack
-from core.datasets.archives import unpack as unpack_members
+from core.base import archives
+from core.base.archives import MAX_RATIO, is_zip, open_csv, pack
+from core.base.archives import unpack as unpack_members
 from core.errors import InputError, UnsafeFile
 from tests.cases import zip_of
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.datasets.archives import pack
+from core.base.archives import pack
 from core.datasets.bundle_parts import SCHEMAS, PartFile, write_part
 from core.datasets.bundles import (
     Bundle,

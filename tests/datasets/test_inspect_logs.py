@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from core.base.archives import iterate_members, pack
 from core.datasets import SubmissionTable, read
-from core.datasets.archives import iterate_members, pack
 from core.datasets.inspect_logs import read_log as read_log_of
 from core.errors import InputError
 from core.types import Flag

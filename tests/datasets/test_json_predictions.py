@@ -9,24 +9,45 @@ from core.datasets import SubmissionTable, read
 from core.errors import UnknownFormat
 from core.importing.files import recognise
 
-ROWS = [{"id": "Pa_Ga", "prediction_up": 0.2, "prediction_down": 0.3}, {"pair_id": "Pa_Gb", "p_de": 0.5, "p_up_given_de": 0.2}]
+ROWS = [
+    {"id": "Pa_Ga", "prediction_up": 0.2, "prediction_down": 0.3},
+    {"id": "Pa_Gb", "prediction_up": 0.1, "prediction_down": 0.4},
+]
+SPLIT = [{"pair_id": "Pa_Ga", "p_de": 0.5, "p_up_given_de": 0.4}, {"pair_id": "Pa_Gb", "p_de": 0.5, "p_up_given_de": 0.2}]
 
 
-@pytest.mark.parametrize("text", [json.dumps(ROWS), "\n".join(map(json.dumps, ROWS)), "\ufeff" + json.dumps(ROWS)])
-def test_a_list_and_lines_are_read(text: str) -> None:
-    found = read(text.encode(), "x.json")
-    assert isinstance(found, SubmissionTable)
-    numbers = [(r.prediction.pair_id, r.prediction.prediction_up, r.prediction.prediction_down) for r in found.rows]
-    assert numbers == [("Pa_Ga", 0.2, 0.3), ("Pa_Gb", pytest.approx(0.1), pytest.approx(0.4))]
-    assert (found.kind, found.track, found.lines) == ("submission", "C", (1, 2))
+@pytest.mark.parametrize("rows", [ROWS, SPLIT])
+@pytest.mark.parametrize("form", ["list", "lines", "mark", "rows", "by id"])
+def test_every_form_of_rows_is_read(form: str, rows: list[dict[str, Any]]) -> None:
+    key = next(iter(rows[0]))
+    forms: dict[str, str] = {
+        "list": json.dumps(rows),
+        "lines": "\n".join(map(json.dumps, rows)),
+        "mark": "\ufeff" + json.dumps(rows),
+        "rows": json.dumps({"rows": rows}),
+        "by id": json.dumps({"rows": {row[key]: {k: v for k, v in row.items() if k != key} for row in rows}}),
+    }
+    table = read(forms[form].encode(), "x.json")
+    assert isinstance(table, SubmissionTable)
+    numbers = [(r.prediction.pair_id, r.prediction.prediction_up, r.prediction.prediction_down) for r in table.rows]
+    assert numbers == [("Pa_Ga", pytest.approx(0.2), pytest.approx(0.3)), ("Pa_Gb", pytest.approx(0.1), pytest.approx(0.4))]
+    assert (table.kind, table.track, table.lines) == ("submission", "C", (1, 2))
+
+
+def test_reasoning_model_and_tokens_stay() -> None:
+    more = {"reasoning_trace": "It binds.", "tokens_used": 12, "model_name": "m"}
+    table = read(json.dumps({"rows": {row["id"]: {**row, **more} for row in ROWS}}).encode(), "responses_cache.json")
+    assert isinstance(table, SubmissionTable)
+    assert table.model_name == "m"
+    assert [(row.prediction.tokens, row.events[0].content) for row in table.rows] == [(12, "It binds.")] * 2
 
 
 def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
     odd: list[Any] = [{"prediction_up": 0.2}, ROWS[0], {"id": "Pb_Ga"}, {**ROWS[0], "id": "Pb_Gb", "prediction_up": 20}, None]
-    found = read(json.dumps([ROWS[0], *odd]).encode(), "x.json")
-    assert [(row.line, row.reason) for row in found.rejected] == [
-        (2, "empty cell"), (3, "duplicate"), (4, "not a number"), (5, "out of range"), (6, "empty cell"),
-    ]  # fmt: skip
+    table = read(json.dumps([ROWS[0], *odd]).encode(), "x.json")
+    assert {(row.line, row.reason) for row in table.rejected} == {
+        (2, "empty cell"), (3, "duplicate"), (4, "empty cell"), (5, "out of range"), (6, "empty cell"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,8 +65,3 @@ def test_what_is_not_imported_is_named_for_what_it_is(value: Any, what: str, tmp
     file.write_text(json.dumps(value))
     with pytest.raises(UnknownFormat, match=what):
         recognise(file)
-
-
-def test_excels_line_of_a_separator_is_named() -> None:
-    with pytest.raises(UnknownFormat, match="begins with Excel's line 'sep='"):
-        read(b"sep=,\nid,up\n", "x.csv")

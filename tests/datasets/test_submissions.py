@@ -190,7 +190,7 @@ def test_every_wrong_row_is_named() -> None:
         (3, "duplicate"),
         (4, "not a number"),
         (5, "not a number"),
-        (6, "not a number"),
+        (6, "out of range"),  # 1,234 beside 0.1
         (7, "not a number"),
         (8, "out of range"),
         (9, "out of range"),
@@ -199,7 +199,7 @@ def test_every_wrong_row_is_named() -> None:
     ]
     assert table.rejected[0].detail == "'A_B' stands on line 2 already"
     assert table.rejected[1].detail == "prediction_up 'nan', prediction_down '0.2', expected two numbers"
-    assert table.rejected[6].detail.startswith("prediction_up 0.6, prediction_down 0.41, expected both in [0, 1]")
+    assert table.rejected[6].detail.startswith("prediction_up '0.6', prediction_down '0.41', expected both in [0, 1]")
     assert ([row.prediction.pair_id for row in table.rows], table.lines) == (["A_B", "none"], (2, 12))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from core.actions.workspace import Workspace
+from core.base.tables import MAX_CELL_CHARACTERS
 from core.datasets import SubmissionTable, read
-from core.datasets.tables import MAX_CELL_CHARACTERS
 from core.store import runs, traces
 from core.submission.package import Contents, as_zip
 from core.submission.rules import check, is_valid

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 
 from core.datasets.submissions import count_in, number_in
-from core.datasets.tables import quote
 from core.methods.prompts import B_TOOL_CALLS, B_TOOLS
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import LAYOUTS
+from core.texts import quote
 
 _MOST_DECIMALS = 300  # of a number above 0
 _FEWEST_DECIMALS = 3  # a mean of seeds with fewer decimals does not count as rounded

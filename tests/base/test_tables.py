@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.datasets.tables import Table, quote
+from core.base.tables import NumberStyle, Table, delimiter_of, number_style, table_of, text_table
 from core.errors import InputError, UnknownFormat
+from core.texts import quote
 
 
 def table(content: bytes) -> Table:
-    return Table(io.BytesIO(content), "f.csv")
+    return text_table(io.BytesIO(content), "f.csv")
 
 
 def rows(content: bytes) -> list[tuple[int, list[str]]]:
@@ -75,10 +77,73 @@ def test_a_quote_that_never_closes_is_found_even_where_the_width_fits() -> None:
     assert "never closed and takes all up to line 5" in detail
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_wide_encodings_are_one_error(encoding: str) -> None:
-    with pytest.raises(InputError, match=r"f\.csv: UTF-16, UTF-32 or binary, expected UTF-8 text"):
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_without_a_mark_are_one_error(encoding: str) -> None:
+    with pytest.raises(InputError, match=r"f\.csv: .*UTF-8"):
         table("id,gene\na,b\n".encode(encoding))
+
+
+def test_utf16_with_its_mark_is_read() -> None:
+    assert rows("id\tgene\na\té\n".encode("utf-16")) == [(2, ["a", "é"])]
+
+
+def test_what_stands_above_a_header_is_left_out_and_said() -> None:
+    read = table(b"# made by lab\n# in 2026\npert,gene\na,b\n")
+    assert (read.header, list(read.records())) == (("pert", "gene"), [(4, ["a", "b"])])
+    assert "remarks" in read.notes[0]
+    assert table(b"sep=;\na;b\n1;2\n").header == ("a", "b")
+    assert table(b"#pert\tgene\na\tb\n").header == ("pert", "gene")
+
+
+def test_a_header_without_the_row_names_of_r() -> None:
+    read = table(b"pert\tgene\n1\ta\tb\n2\tc\td\n")
+    assert read.header == ("", "pert", "gene")
+    assert list(read.records()) == [(2, ["1", "a", "b"]), (3, ["2", "c", "d"])]
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        (["0,62", "1,234", "2"], [0.62, 1.234, 2]),  # one cell says what the others are
+        (["1,234", "12,345"], [None, None]),  # thousands, or not: nobody knows
+        (["0,62", "0.5"], [None, 0.5]),  # two styles: no cell is turned into a point
+        (["1.234,5", "7"], [1234.5, 7]),
+        (["1,234.5", "1,234"], [1234.5, 1234]),
+        (["1,234,567", "8"], [1234567, 8]),
+        (["1 234,5", "0,25"], [1234.5, 0.25]),
+        (["1\u202f234.5", "2"], [1234.5, 2]),
+        (["1'234.5"], [1234.5]),
+        (["1.234", "0.5"], [1.234, 0.5]),
+        (["-1,5E-3", "0,123"], [-0.0015, 0.123]),
+        (["1_000", "x", ""], [None, None, None]),
+    ],
+)
+def test_a_column_has_one_way_to_write_numbers(cells: list[str], read: list[float | None]) -> None:
+    style = number_style(cells)
+    assert [style.read(cell) for cell in cells] == read
+
+
+def test_other_columns_tell_what_a_column_alone_does_not() -> None:
+    assert table(b"a;b\n1,234;0,5\n").number(0, "1,234") == 1.234
+    assert table(b'a,b\n"1,234",0.5\n').number(0, "1,234") == 1234
+    assert NumberStyle(",").read("1.5") is None
+
+
+def test_of_as_many_commas_as_semicolons_the_commas_are_decimal() -> None:
+    assert delimiter_of("STAT1;0,1;0,2") == ";"
+    assert delimiter_of("pert,gene,score") == ","
+    assert delimiter_of("symbol") == ","
+
+
+def test_json_rows_keep_their_numbers() -> None:
+    number = 0.1 + 0.2
+    objects = [{"id": "a", "x": number, "n": None}, {"id": "b", "x": 1, "more": [1, 2]}]
+    for data in (json.dumps(objects), "\n".join(map(json.dumps, objects)), json.dumps({"rows": objects})):
+        read = table_of(data.encode(), "f.json")
+        cells = [row for _, row in read.records()]
+        assert [row[0] for row in cells] == ["a", "b"]
+        assert read.number(1, cells[0][1]) == number
+        assert cells[1][read.header.index("more")] == "[1, 2]"
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0JFIF"])

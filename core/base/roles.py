@@ -1,0 +1,240 @@
+"""What the columns of a table are: the one list of roles for labels, predictions, scores, differential expression and replies.
+
+A column has at most one role, by its name and by what its cells hold, or because a person says so (`--column ROLE=NAME`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from core.base.tables import Table
+from core.errors import InputError
+from core.symbols.p_values import is_p_value_name
+from core.texts import list_some, quote
+
+_FEW_REPEATS, _LEAST_REPEATS = 5, 0.05  # rows, of the pairs; fewer are slips
+_MOST_VALUES: Final = 50  # of a column that tells repeats apart
+
+Holds = Literal["text", "number", "any"]
+
+
+class Role(NamedTuple):
+    """What a column may be. names: by which it is found, the surest first, with anything between words.
+
+    lesser: names that mean it only in a table where no other column does. holds: what most cells are.
+    """
+
+    meaning: str
+    names: tuple[str, ...]
+    lesser: tuple[str, ...] = ()
+    holds: Holds = "text"
+
+
+ROLES: Final[Mapping[str, Role]] = {
+    "id": Role("the pair, as PERT_GENE", ("id", "pair_id", "row_id", "custom_id"), holds="any"),
+    "pert": Role(
+        "the perturbed gene",
+        ("pert", "perturbation", "target_gene", "perturbed_gene", "condition", "target", "grna_target", "contrast"),
+        ("cluster", "group"),
+        "any",
+    ),
+    "gene": Role(
+        "the gene whose expression changes",
+        ("gene", "gene_symbol", "symbol", "gene_name", "feature", "response_id"),
+        ("names", "name", "variable"),
+        "any",
+    ),
+    "label": Role("up, down or none; or 1 and 0", ("label",), holds="any"),
+    "split": Role("train, val or test", ("split",), holds="any"),
+    "up": Role("the probability of up", ("prediction_up", "p_up", "prob_up", "probability_up"), holds="number"),
+    "down": Role("the probability of down", ("prediction_down", "p_down", "prob_down", "probability_down"), holds="number"),
+    "none": Role(
+        "the probability of no effect",
+        ("p_none", "prediction_none", "prob_none", "probability_none", "p_no_effect", "p_unchanged"),
+        holds="number",
+    ),
+    "p_de": Role("the probability of an effect", ("p_de", "prob_de", "probability_de"), holds="number"),
+    "p_up_given_de": Role("the probability of up, given an effect", ("p_up_given_de", "prob_up_given_de"), holds="number"),
+    "reasoning": Role(
+        "the model's reasoning",
+        ("reasoning_trace", "reasoning", "reasoning_content", "thinking", "rationale", "explanation", "trace"),
+    ),
+    "answer": Role(
+        "the model's reply",
+        ("answer", "content", "response", "completion", "output", "reply", "prediction", "predicted_label", "model_output"),
+    ),
+    "model": Role("the model that replied", ("model_name", "model")),
+    "tokens": Role("all tokens of a row", ("tokens_used", "total_tokens", "tokens"), holds="number"),
+    "prompt_tokens": Role("tokens of its prompts", ("prompt_tokens", "input_tokens"), holds="number"),
+    "tool_calls": Role("its calls of tools", ("num_tool_calls", "tool_calls"), holds="number"),
+    "log2_fc": Role(
+        "log2 of the fold change",
+        ("log2_fc", "log2_fold_change", "log2_fold_changes", "log_2_fold_change", "l2fc", "avg_log2fc", "logfoldchanges"),
+        holds="number",
+    ),
+    "ln_fc": Role("natural logarithm of the fold change", ("ln_fc", "avg_logfc", "ln_fold_change", "logefc"), holds="number"),
+    "log10_fc": Role("log10 of the fold change", ("log10_fc", "log10_fold_change"), holds="number"),
+    "fold_change": Role("the ratio of the means", ("fold_change", "fc", "fold_changes", "ratio"), holds="number"),
+    "log_fc": Role(
+        "logarithm of the fold change, of a base that is not stated", ("logfc", "lfc", "log_fold_change", "coef"), holds="number"
+    ),
+    "standard_error": Role("standard error of log2_fc", ("standard_error", "se", "lfcse", "log2_fc_se"), holds="number"),
+    "z": Role("a signed statistic", ("z", "z_score"), holds="number"),
+    "p": Role("p-value, not adjusted", ("p_value", "p", "pval", "pvals", "p_val"), holds="number"),
+    "adjusted_p": Role(
+        "p-value adjusted for many tests (FDR)",
+        (
+            *("padj", "p_adj", "fdr", "p_val_adj", "adj_p_val", "adj_pval", "adj_p_value", "p_value_adjusted", "pvals_adj"),
+            *("qvalue", "q_value", "qval", "q", "adjusted_p", "bh"),
+        ),
+        holds="number",
+    ),
+}  # fmt: skip
+CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
+# Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2, presto and nebula the natural one.
+_BASES: Final = (
+    ("ln_fc", ({"auc", "pctin"}, {"avgexpr", "pctout"})),
+    ("log2_fc", ({"logcpm"}, {"aveexpr", "adjpval"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
+)
+# Columns of dashboards, counts and other facts of a call, of which none is a score of a pair.
+NO_SCORES: Final = frozenset(
+    (
+        *("latency", "duration", "totalcost", "cost", "outputtokens", "inputtokens", "completiontokens", "reasoningtokens"),
+        *("timestamp", "promptcost", "completioncost", "inputcost", "outputcost", "temperature", "timetofirsttoken"),
+        *("numdistincttools", "level"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """What a person says of a table. columns: role → column. where: column → the value of the rows that count."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+AS_GUESSED: Final = TableOptions()
+
+
+class Roles(NamedTuple):
+    """The roles of a table's columns. of: role → column. guessed: those that nobody named. unused: columns without a role."""
+
+    of: Mapping[str, str]
+    guessed: frozenset[str]
+    unused: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Return which column is what, and what is not used, in words."""
+        read = ", ".join(f"{role} = {quote(name)}" for role, name in self.of.items() if fold(role) != fold(name))
+        parts = [f"read {read}" if read else "", f"not used: {list_some(self.unused)}" if self.unused else ""]
+        return "; ".join(filter(None, parts))
+
+
+def fold(name: str) -> str:
+    """Return a column's name without case and separators; a leading minus and signs of an absolute value stay."""
+    return re.sub(r"[\s_.()]|(?<=\w)-", "", name.lower())
+
+
+def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
+    """Return the roles of a table's columns.
+
+    named: role → column, which a person says. Raise InputError for a role that is none, a column that is not there, and a
+    logarithm of an unknown base.
+    """
+    named = named or {}
+    for role, name in named.items():
+        if role not in ROLES:
+            raise InputError(f"{table.name}: --column {role}={name}: no such role, expected one of {', '.join(ROLES)}")
+        if name not in table.header:
+            raise InputError(f"{table.name}: --column {role}={name}: not in the file; its columns are {_names(table)}")
+    of = dict(named)
+    holds = {name: _holds(table, i) for i, name in enumerate(table.header)}
+    free = [name for name in table.header if name and name not in named.values()]
+    for role in ROLES:
+        column = None if role in of else _find(table, role, free, holds)
+        if column is not None:
+            of[role] = column
+            free.remove(column)
+    if {"id", "pert", "gene"} <= of.keys() and "id" not in named and holds[of["id"]] == "number":
+        free.append(of.pop("id"))  # a number of the row
+    if "adjusted_p" not in of and "p" not in of:
+        other = next((name for name in free if is_p_value_name(name) and holds[name] != "text"), None)
+        if other is not None:
+            of["adjusted_p"] = other
+    if "log_fc" in of and "log_fc" not in named:
+        of[_base_of(table)] = of.pop("log_fc")
+    unused = tuple(name for name in table.header if name not in of.values())
+    return Roles({role: of[role] for role in ROLES if role in of}, frozenset(of) - {*named}, unused)
+
+
+def _base_of(table: Table) -> str:
+    """Return the role of a logarithm whose name says no base, by the columns beside it."""
+    beside = {*map(fold, table.header)}
+    return next((role for role, columns in _BASES if any(names <= beside for names in columns)), "log_fc")
+
+
+def _names(table: Table) -> str:
+    return quote(", ".join(table.header), 200)
+
+
+def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Holds]) -> str | None:
+    """Return the column that is most surely this; less specific names count only if no other is there."""
+    kind = ROLES[role]
+    columns = [name for name in free if kind.holds in ("any", holds[name]) or holds[name] == "any"]
+    for key in map(fold, (*kind.names, *kind.lesser)):
+        same = [name for name in columns if fold(name) == key]
+        if len(same) > 1:
+            raise InputError(f"{table.name}: columns {', '.join(same)} may each be {role}; say which with --column {role}=NAME")
+        if same:
+            return same[0]
+    return None
+
+
+def _holds(table: Table, column: int) -> Holds:
+    """Return what most of the cells of a column are; "any" if all are empty."""
+    is_numeric = table.looks_numeric(column)
+    return "any" if is_numeric is None else "number" if is_numeric else "text"
+
+
+class Repeats:
+    """Rows that name a pair that an earlier row names, and the columns that tell all of them apart."""
+
+    def __init__(self, table: Table, unused: Sequence[str]) -> None:
+        self._table = table
+        self._columns = [table.header.index(name) for name in unused]
+        self._first: dict[str, list[str]] = {}
+        self._values: list[dict[str, None]] = [{} for _ in self._columns]
+        self.n = 0
+
+    def add(self, key: str, cells: Sequence[str]) -> bool:
+        """Return whether an earlier row has this key."""
+        values = [cells[column] for column in self._columns]
+        first = self._first.setdefault(key, values)
+        if first is values:
+            return False
+        self.n += 1
+        apart = [i for i, (one, other) in enumerate(zip(first, values, strict=True)) if one != other]
+        for i in apart:
+            if len(self._values[i]) <= _MOST_VALUES:
+                self._values[i] |= dict.fromkeys((first[i], values[i]))
+        self._columns = [self._columns[i] for i in apart]
+        self._values = [self._values[i] for i in apart]
+        if len(apart) < len(values):
+            self._first = {each: [old[i] for i in apart] for each, old in self._first.items()}
+        return True
+
+    def refuse(self) -> None:
+        """Raise InputError if one column, of few values, tells the rows of every repeated pair apart."""
+        if self.n < max(_FEW_REPEATS, _LEAST_REPEATS * len(self._first)):
+            return
+        for column, values in zip(self._columns, self._values, strict=True):
+            if 1 < len(values) <= _MOST_VALUES:
+                name, first = self._table.header[column], next(iter(values))
+                raise InputError(
+                    f"{self._table.name}: {self.n:,} rows name a pair that an earlier row names, with another {name} "
+                    f"({list_some([*values])}); say which counts, as in --where {name}={first}"
+                )

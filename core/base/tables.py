@@ -1,0 +1,599 @@
+"""The table in a file: CSV and its kin, Excel, Parquet, JSON, packed or in a zip; row by row, with lines.
+
+What its columns mean is said by `core.base.roles`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.base.archives import Content, is_zip, open_content, open_csv
+from core.compressed import bare_name, unpack_file
+from core.errors import InputError, UnknownFormat
+from core.file_io import open_file
+from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
+from core.parquet_walk import text_bytes, walk_parquet
+from core.texts import parse_json, quote
+from core.types import Rejected
+from core.workbook import is_workbook, text_of_workbook
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+# The most that the csv module takes on every platform; its default is less than a long trace.
+MAX_CELL_CHARACTERS: Final = 2**31 - 1
+MAX_COLUMNS: Final = 10_000
+PARQUET: Final = b"PAR1"
+DELIMITERS: Final = (",", "\t", ";", "|")
+FRAME_ROWS: Final = 100_000
+_CHUNK_BYTES: Final = 1 << 18
+_MOST_JSON_BYTES: Final = 1 << 28
+_BYTES_A_CELL: Final = 8
+_SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
+_OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content"}
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*|\d*)"
+    r"(?:(?P<decimal>[.,])\d+)?(?:[eE][+-]?\d+)?"
+)
+_ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,234: a thousand or a fraction
+
+
+class NumberStyle(NamedTuple):
+    """How a column writes numbers. decimal: "." or ","; "" where 1,234 may be either. thousands: "" for none."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def read(self, text: str) -> float | None:
+        """Return a cell's number, which may be NaN or infinite; None for a text that is no number."""
+        bare = text.strip()
+        if "_" in bare:  # a number in Python alone
+            return None
+        if self != _PLAIN and (match := _NUMBER.fullmatch(bare)):
+            group, decimal = match["group"], match["decimal"]
+            if group and group == self.decimal and decimal is None and bare.count(group) == 1:
+                group, decimal = None, group  # 1,234 where other cells are fractions
+            if (group or self.thousands) != self.thousands or (decimal or self.decimal) != self.decimal:
+                return None
+            bare = bare.replace(group or "", "").replace(",", ".") if group else bare.replace(",", ".")
+        try:
+            return float(bare)
+        except ValueError:
+            return None
+
+
+_PLAIN: Final = NumberStyle()
+
+
+def number_style(texts: Iterable[str], usual: NumberStyle | None = None) -> NumberStyle:
+    """Return how the cells of a column write numbers. usual: the style of other columns.
+
+    1,234 tells nothing by itself; where no cell of column and table does, it is no number.
+    """
+    decimals, thousands, unclear = set[str](), set[str](), set[str]()
+    for text in texts:
+        bare = text.strip()
+        match = _NUMBER.fullmatch(bare) if bare else None
+        if match is None:
+            continue
+        group, decimal = match["group"], match["decimal"]
+        if group and decimal is None and _ONE_GROUP.fullmatch(bare):
+            unclear.add(group)
+        elif group and decimal is None and group in ".," and bare.count(group) == 1:
+            decimals.add(group)  # 0,123: no thousand begins with 0
+        else:
+            thousands |= {group} if group else set()
+            decimals |= {decimal} if decimal else set()
+    decimals |= {"," if mark == "." else "." for mark in thousands & {".", ","}} if not decimals else set()
+    if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
+        return _PLAIN  # two styles in one column: cells of another are no numbers
+    if not decimals and usual is not None:
+        decimals = {usual.decimal} - thousands
+    if not decimals:
+        return NumberStyle("" if "," in unclear else ".", next(iter(thousands), ""))
+    (decimal,) = decimals
+    return NumberStyle(decimal, next(iter(thousands | (unclear - {decimal})), ""))
+
+
+class Table:
+    """A table, read once from start to end in bounded memory.
+
+    header: the names without outer blanks, "" for a column without one. rejected: grows while rows are
+    read. notes: what was understood of the file's form, for people. Raise InputError for a name that
+    stands twice or too many columns, UnknownFormat without a header.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        header: Sequence[str],
+        rows: Iterable[tuple[int, list[str]]],
+        rejected: list[Rejected] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self.header = _check_header([cell.strip() for cell in header], name)
+        self.rejected: list[Rejected] = [] if rejected is None else rejected
+        self.notes = [*notes]
+        self._rows = iter(rows)
+        self._read_ahead: list[tuple[int, list[str]]] = []
+
+    def column(self, name: str) -> int | None:
+        """Return the position of a column, None if the file has no such column."""
+        return self.header.index(name) if name in self.header else None
+
+    def require(self, *names: str) -> tuple[int, ...] | None:
+        """Return the positions of columns that must be there; else None, and line 1 is rejected."""
+        missing = [name for name in names if name not in self.header]
+        if missing:
+            detail = f"no column {', '.join(missing)}; found {quote(', '.join(self.header), 200)}"
+            self.rejected.append(Rejected(self.name, 1, "missing column", detail))
+            return None
+        return tuple(self.header.index(name) for name in names)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give columns other names. names: old → new."""
+        self.header = _check_header([names.get(name, name) for name in self.header], self.name)
+
+    def keep(self, where: Mapping[str, str]) -> None:
+        """Leave out the rows of which a column has another value. Raise InputError for a column that is not there."""
+        for name, value in where.items():
+            column = self.column(name)
+            if column is None:
+                raise InputError(
+                    f"{self.name}: --where {name}={value}: not in the file; its columns are {', '.join(self.header)}"
+                )
+            self._read_ahead = [row for row in self._read_ahead if row[1][column].strip() == value]
+            self._rows = _with_value(self._rows, column, value)
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield line (from 1) and cells of every whole row; the others go to `rejected`."""
+        yield from self._read_ahead
+        self._read_ahead = []
+        yield from self._rows
+
+    def sample(self) -> list[list[str]]:
+        """Return the first rows, which `records` yields again."""
+        if not self._read_ahead:
+            size = 0
+            for record in itertools.islice(self._rows, _SAMPLE_ROWS):
+                self._read_ahead.append(record)
+                size += sum(map(len, record[1]))
+                if size > _SAMPLE_CHARACTERS:
+                    break
+        return [cells for _, cells in self._read_ahead]
+
+    @cached_property
+    def styles(self) -> tuple[NumberStyle, ...]:
+        """How each column writes numbers, by the first rows."""
+        columns = [[cells[i] for cells in self.sample()] for i in range(len(self.header))]
+        styles = [number_style(column) for column in columns]
+        clear = [style for style, column in zip(styles, columns, strict=True) if style.decimal and _has_mark(column)]
+        usual = clear[0] if clear and len({style.decimal for style in clear}) == 1 else None
+        return tuple(number_style(column, usual) for column in columns)
+
+    def number(self, column: int, text: str) -> float | None:
+        """Return the number in a cell of a column, which may be NaN or infinite; None for any other text."""
+        return self.styles[column].read(text)
+
+    def looks_numeric(self, column: int) -> bool | None:
+        """Return whether most of the first cells of a column that hold something hold numbers; None if none does."""
+        style = self.styles[column]
+        cells = [row[column] for row in self.sample() if row[column].strip()]
+        is_number = (style.read(cell) is not None or _ONE_GROUP.fullmatch(cell.strip()) for cell in cells)
+        return 2 * sum(map(bool, is_number)) > len(cells) if cells else None
+
+    def refuse_unclear(self, columns: Iterable[str]) -> None:
+        """Raise InputError for a column of numbers with a comma that may be a decimal one or stand between thousands."""
+        for name in columns:
+            at = self.header.index(name)
+            if not self.styles[at].decimal and self.looks_numeric(at):
+                cell = next(row[at] for row in self.sample() if _ONE_GROUP.fullmatch(row[at].strip()))
+                raise InputError(
+                    f"{self.name}: column {name}: {quote(cell)} may be a thousand or a fraction; write its numbers with a "
+                    "decimal point, and with nothing between thousands"
+                )
+
+    def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
+        """Yield some columns in parts, as texts, or as numbers where the file has typed ones; index: lines."""
+        import pandas as pd
+
+        places = [self.header.index(name) for name in columns]
+        records = self.records()
+        while part := list(itertools.islice(records, rows)):
+            cells = {name: [row[at] for _, row in part] for name, at in zip(columns, places, strict=True)}
+            yield pd.DataFrame(cells, index=[line for line, _ in part], dtype=object)
+
+    def numbers(self, name: str, values: pd.Series) -> NDArray[np.float64]:
+        """Return the numbers of a part's column, NaN for empty cells and other texts."""
+        if values.dtype != object:
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        read = self.styles[self.header.index(name)].read
+        return np.array([np.nan if (number := read(str(v))) is None else number for v in values])
+
+    def empty_cell(self, line: int, cells: list[str], columns: tuple[int, ...]) -> Rejected | None:
+        """Return the rejection of a row with an empty cell in one of `columns`; None for any other row."""
+        for column in columns:
+            if not cells[column] or cells[column].isspace():
+                return Rejected(self.name, line, "empty cell", f"nothing in column {self.header[column]}")
+        return None
+
+
+def _with_value(rows: Iterator[tuple[int, list[str]]], column: int, value: str) -> Iterator[tuple[int, list[str]]]:
+    return (row for row in rows if row[1][column].strip() == value)
+
+
+def _has_mark(texts: Iterable[str]) -> bool:
+    """Return whether some cell is a number with a mark in it."""
+    return any(("." in text or "," in text) and _NUMBER.fullmatch(text.strip()) for text in texts)
+
+
+def table_of(content: Content, name: str) -> Table:
+    """Return the table in a file. name: for messages.
+
+    Raise UnknownFormat for what is no table, InputError for a damaged one, UnsafeFile for a bomb.
+    """
+    if is_workbook(open_content(content)):
+        return text_table(io.BytesIO(text_of_workbook(open_content(content), name)), name)
+    if is_zip(content):
+        stream, member = open_csv(content, name)
+        return text_table(stream, f"{name}/{member}")
+    file = open_content(content)
+    if file.read(len(PARQUET)) == PARQUET:
+        copy = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115  # lives as long as the table
+        copy.write(open_content(content).read())
+        copy.flush()
+        return _ParquetTable(Path(copy.name), name, copy)
+    unpacked = unpack_file(file, name)
+    name = name if unpacked is None else bare_name(name)
+    plain = _Chunks(open_content(content) if unpacked is None else unpacked, buffer_size=_CHUNK_BYTES)
+    if first_character(plain.peek(64)) in (b"{", b"["):
+        rows = json_rows(plain.read(_MOST_JSON_BYTES + 1), name)
+        if rows is None:
+            raise UnknownFormat(f"{name}: JSON, expected a list of rows, or a row on each line")
+        return object_table(rows, name)
+    return text_table(plain, name)
+
+
+@contextmanager
+def open_table(path: Path, name: str = "", most_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[Table]:
+    """Give the table in a file while the block reads it. Raise as `table_of` and `open_file`."""
+    with open_file(path, most_bytes) as file:
+        if file.read(len(PARQUET)) == PARQUET:
+            yield _ParquetTable(path, name or path.name)
+        else:
+            yield table_of(file, name or path.name)
+
+
+def first_character(head: bytes) -> bytes:
+    """Return the first character of a file of text that is no blank."""
+    return head.removeprefix(codecs.BOM_UTF8).lstrip(b" \r\n\t")[:1]
+
+
+class _Chunks(io.BufferedReader):
+    """Reads larger chunks than the 8 KiB that a text stream asks for, since unpacking in small pieces takes longer."""
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return super().read1(max(size, _CHUNK_BYTES))
+
+
+class _Lines:
+    """The lines of a text stream; `ran_out`: whether the reader has asked for a line after the last one."""
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        self.ran_out = False
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._stream
+        self.ran_out = True
+
+
+def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str) -> Table:
+    """Return the table in text: separated by commas, tabs, semicolons or bars.
+
+    Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a
+    missing value. Remarks above the header (#) and Excel's "sep=;" are left out; a header one name
+    shorter than the rows, as R writes it, begins with their names.
+    """
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    buffered = stream if isinstance(stream, _Chunks) else _Chunks(stream, buffer_size=_CHUNK_BYTES)  # type: ignore[type-var]
+    head = buffered.peek(_CHUNK_BYTES)[:_CHUNK_BYTES]
+    wide = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
+    if not wide:
+        refuse_wide_encodings(head[:4], name)
+    # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
+    encoding, errors = ("utf-16", "strict") if wide else ("utf-8-sig", "surrogateescape")
+    first_lines = head.decode(encoding, "replace" if not wide else "ignore").splitlines()
+    notes = ["UTF-16"] if wide else []
+    lines = _Lines(io.TextIOWrapper(buffered, encoding=encoding, errors=errors, newline=""))
+    skipped, delimiter = _above_header(first_lines, notes)
+    source = iter(lines)
+    for _ in range(skipped):
+        next(source, None)
+    reader = csv.reader(source, delimiter=delimiter)
+    rows = _TextRows(reader, lines, name, skipped)
+    header = _refuse_no_header(rows.next_cells(), name)
+    first = rows.next_cells()
+    if len(first) == len(header) + 1 and first[-1]:
+        header = ["", *header]
+        notes.append("the header has a name less than the rows, as R writes it: the first column is their names")
+    rows.begin(first, len(header))
+    return Table(name, header, rows, rows.rejected, notes)
+
+
+class _TextRows:
+    """The whole rows of a text below its header, with the line on which each starts; `rejected`: the others."""
+
+    def __init__(self, reader: Any, lines: _Lines, name: str, skipped: int) -> None:
+        self.rejected: list[Rejected] = []
+        self._reader, self._lines, self._name, self._skipped = reader, lines, name, skipped
+        self._line = skipped + 1
+        self._first: tuple[int, list[str]] = (0, [])
+        self._width = 0
+
+    def next_cells(self) -> list[str]:
+        """Return the next row that has cells, [] at the end of the file."""
+        try:
+            for cells in self._reader:
+                line, self._line = self._line, self._reader.line_num + self._skipped + 1
+                if cells:  # an empty line is no row
+                    self._first = (line, cells)
+                    return [*cells]
+        except (csv.Error, UnicodeError) as error:
+            raise UnknownFormat(f"{self._name}: cannot be read as a table ({error})") from error
+        return []
+
+    def begin(self, first: list[str], width: int) -> None:
+        self._first, self._width = (self._first if first else (0, [])), width
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        line, cells = self._first
+        while cells:
+            problem = self._problem(line, cells)
+            if problem is None:
+                yield line, cells
+            else:
+                self.rejected.append(problem)
+            self._first = (0, [])
+            self.next_cells()
+            line, cells = self._first
+
+    def _problem(self, line: int, cells: list[str]) -> Rejected | None:
+        if byte := _undecoded_byte(cells):
+            return Rejected(self._name, line, "wrong encoding", f"byte 0x{byte:02X} is not UTF-8")
+        width = f"{len(cells)} columns, expected {self._width}"
+        if self._lines.ran_out:
+            last = self._reader.line_num + self._skipped
+            swallowed = f"a quote that opens here is never closed and takes all up to line {last}"
+            return Rejected(self._name, line, "wrong number of columns", f"{swallowed}; {width}")
+        if len(cells) != self._width:
+            return Rejected(self._name, line, "wrong number of columns", width)
+        return None
+
+
+def _above_header(lines: Sequence[str], notes: list[str]) -> tuple[int, str]:
+    """Return how many lines stand above the header, and what stands between its cells."""
+    skipped = 0
+    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith("#")):
+        skipped += 1
+    remarks = [line for line in lines[:skipped] if line.strip()]
+    if remarks:
+        delimiter = delimiter_of(lines[skipped])
+        width = lines[skipped].count(delimiter)
+        if width and remarks[-1].count(delimiter) == width:  # "#pert,gene": the header itself
+            return 0 if skipped == 0 else lines.index(remarks[-1]), delimiter
+        notes.append(f"{len(remarks):,} lines of remarks (#) above the header left out")
+        return skipped, delimiter
+    if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == len("sep=") + 1:
+        notes.append(f"Excel's line {lines[0]!r} left out")
+        return 1, lines[0][-1]
+    return 0, delimiter_of(next((line for line in lines if line.strip()), ""))
+
+
+def delimiter_of(line: str) -> str:
+    """Return what stands between the cells of a table whose first line this is: what makes most cells, a comma
+    where nothing is there. Of two that make as many it is not the comma, which is a decimal one then (A;0,5)."""
+    counts = {delimiter: len(_cells(line, delimiter)) for delimiter in DELIMITERS}
+    most = max(counts.values())
+    return next((each for each in reversed(DELIMITERS) if counts[each] == most > 1), ",")
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def refuse_wide_encodings(head: bytes, name: str) -> None:
+    """Raise InputError for a file that begins as binary or as UTF-32 does; head: its first four bytes."""
+    if b"\0" in head:
+        raise InputError(f"{name}: UTF-16 without its mark, UTF-32 or binary, expected text; save it as CSV UTF-8")
+
+
+def _undecoded_byte(cells: list[str]) -> int | None:
+    text = "".join(cells)
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return ord(text[error.start]) - 0xDC00
+    return None
+
+
+def _refuse_no_header(cells: list[str], name: str) -> list[str]:
+    if not cells:
+        raise UnknownFormat(f"{name}: empty, expected a table with a header")
+    if _undecoded_byte(cells):
+        raise UnknownFormat(f"{name}: the first line is not UTF-8 text, expected the header of a table, or a zip")
+    cells[0] = cells[0].removeprefix("#") if len(cells) > 1 else cells[0]
+    return cells
+
+
+def _check_header(header: Sequence[str], name: str) -> tuple[str, ...]:
+    if len(header) > MAX_COLUMNS:
+        raise InputError(f"{name}: {len(header):,} columns, expected at most {MAX_COLUMNS:,}")
+    twice = sorted(column for column, n in Counter(header).items() if n > 1)
+    if twice:
+        raise InputError(f"{name}: column {', '.join(map(quote, twice))} more than once in the header")
+    return tuple(header)
+
+
+class _ParquetTable(Table):
+    """The rows of a Parquet file, read in parts; see `table_of`. copy: a temporary file that goes with the table."""
+
+    def __init__(self, path: Path, name: str, copy: object = None) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self._path, self._copy = path, copy
+        try:
+            metadata = walk_parquet(path, name)
+            self.schema: pa.Schema = metadata.schema.to_arrow_schema()
+        except (pa.ArrowException, OverflowError) as error:
+            raise _no_parquet(name, error) from error
+        odd = [field for field in self.schema if not _is_plain(field.type)]
+        if odd:
+            kind = InputError if {"pert", "gene"} <= {*self.schema.names} else UnknownFormat
+            raise kind(f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers")
+        self._texts = [field.name for field in self.schema if _is_text(field.type)]
+        refuse_bomb(name, path.stat().st_size, metadata.num_rows * len(self.schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
+        self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
+        super().__init__(name, self.schema.names, self._read_rows())
+
+    def _batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        try:
+            for batch in self._file.iter_batches(rows, columns=[*columns]):
+                batch.validate(full=True)  # finds texts that are not UTF-8
+                texts = sum(text_bytes(pa.chunked_array([batch[name]])) for name in columns if name in self._texts)
+                refuse_bomb(self.name, self._path.stat().st_size, texts, MAX_UNPACKED_BYTES)
+                yield batch
+        except (pa.ArrowException, OverflowError) as error:
+            raise _no_parquet(self.name, error) from error
+
+    def _read_rows(self) -> Iterator[tuple[int, list[str]]]:
+        import pyarrow as pa
+
+        line = 1
+        for batch in self._batches(self.header, 10_000):
+            columns = [column.cast(pa.string()).to_pylist() for column in batch.columns]
+            for cells in zip(*columns, strict=True):
+                line += 1
+                yield line, ["" if cell is None else cell for cell in cells]
+
+    def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
+        line = 2
+        for batch in self._batches(columns, rows):
+            # The metadata of pandas would turn columns into an index again.
+            frame = batch.to_pandas(ignore_metadata=True)
+            texts = {name: frame[name].astype(object).where(frame[name].notna(), "") for name in columns if name in self._texts}
+            frame = frame.assign(**texts)
+            frame.index = np.arange(line, line + len(frame))
+            line += len(frame)
+            yield frame
+
+
+def _no_parquet(name: str, error: Exception) -> InputError:
+    return InputError(f"{name}: cannot be read as parquet ({str(error).splitlines()[0]})")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    return _is_text(kind) or any(is_kind(kind) for is_kind in tests)
+
+
+def json_rows(data: bytes, name: str) -> list[Any] | None:
+    """Return the rows of JSON: of a list of objects, of an object a line, of {"rows": …}, of columns as pandas
+    writes them, and of {id: {…}}; None for other JSON and for what is none. A line that is no JSON is None.
+
+    Raise InputError for a file that is too large.
+    """
+    if len(data) > _MOST_JSON_BYTES:
+        raise InputError(f"{name}: JSON of more than {_MOST_JSON_BYTES:,} bytes, expected less; save it as CSV")
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return _json_lines(text)
+    is_wrapped = isinstance(value, dict) and len(value) == 1
+    if is_wrapped:
+        (inner,) = value.values()
+        value = inner if isinstance(inner, list | dict) else value
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) and each for each in value.values()):
+        return None
+    rows = [*value.values()]
+    if len(rows) > 1 and all(row.keys() == rows[0].keys() for row in rows) and {"pert", "gene", "id"} & value.keys():
+        return [{column: cells[index] for column, cells in value.items()} for index in rows[0]]
+    # {gene: {…}} is a knowledge pack.
+    is_run = is_wrapped or any(_OF_RUNS & row.keys() for row in rows[:1])
+    return [{"id": key, **row} for key, row in value.items()] if is_run else None
+
+
+def _json_lines(text: str) -> list[Any] | None:
+    rows: list[Any] = []
+    for line in filter(str.strip, text.splitlines()):
+        try:
+            rows.append(parse_json(line))
+        except ValueError:
+            if not rows:
+                return None
+            rows.append(None)
+    return rows if len(rows) > 1 or (rows and isinstance(rows[0], dict)) else None
+
+
+def object_table(objects: Sequence[Any], name: str) -> Table:
+    """Return the table of JSON objects; line: their number, from 1. Numbers are written so that they read the same."""
+    header = list(dict.fromkeys(key for row in objects if isinstance(row, dict) for key in row))
+    if not header:
+        raise UnknownFormat(f"{name}: JSON without objects, expected a row in each")
+    rejected: list[Rejected] = []
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        for line, row in enumerate(objects, 1):
+            if isinstance(row, dict):
+                yield line, [_json_cell(row.get(key)) for key in header]
+            else:
+                rejected.append(Rejected(name, line, "empty cell", f"{quote(str(row))}, expected an object"))
+
+    return Table(name, header, rows(), rejected)
+
+
+def _json_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) else repr(value)
