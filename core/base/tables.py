@@ -314,7 +314,7 @@ def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str) -> Table:
     shorter than the rows, as R writes it, begins with their names.
     """
     csv.field_size_limit(MAX_CELL_CHARACTERS)
-    buffered = stream if isinstance(stream, _Chunks) else _Chunks(stream, buffer_size=_CHUNK_BYTES)  # type: ignore[type-var]
+    buffered = stream if isinstance(stream, _Chunks) else _Chunks(stream, buffer_size=_CHUNK_BYTES)
     head = buffered.peek(_CHUNK_BYTES)[:_CHUNK_BYTES]
     wide = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if not wide:

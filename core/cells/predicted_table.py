@@ -55,9 +55,9 @@ def _read_table(path: Path, table: Table, wanted: WantedPairs, named: Mapping[st
     for part in table.frames(list(columns.values())):
         rows = part.rename(columns=roles)
         for role, count in counts.items():
-            numbers = table.numbers(columns[role], rows[role])
-            rows = rows.assign(**{role: numbers, f"text of {role}": rows[role]})
-            count.update(count_kinds(numbers))
+            column = table.numbers(columns[role], rows[role])
+            rows[f"text of {role}"], rows[role] = rows[role], column
+            count.update(count_kinds(column))
         perts, genes = texts(rows["pert"]), texts(rows["gene"])
         values.update(perts)
         meanings = read_perturbations(perts, known).of_value

@@ -124,7 +124,9 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
     layout = _layout(table)
     used = {*layout.key, *layout.numbers, layout.trace, layout.model} if layout else set()
     repeats = Repeats(table, [name for i, name in enumerate(table.header) if i not in used])
-    for line, cells in table.records() if layout else ():
+    for line, cells in table.records():
+        if layout is None:
+            break
         checked = _check(table, line, cells, layout)
         if not isinstance(checked, Rejected) and repeats.add(checked[0], cells):
             checked = duplicate(table, line, checked[0], lines[checked[0]])
