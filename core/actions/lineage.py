@@ -13,7 +13,7 @@ from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
 from core.hashes import sha256_of
 from core.methods.base import method_named
-from core.methods.prompts import prompt_text
+from core.methods.prompt_only import reask_text
 from core.store import Cursor, bundles, calls, evidence, predictions
 from core.store.predictions import RowFilter
 from core.store.runs import Run
@@ -76,7 +76,7 @@ def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
         return ""
     prompts = prompt_files.read_kept(workspace, str(sha256))
     asked = predictions.find_pair_ids(db, run.id, RowFilter())
-    return write_prompts({key: prompts[key] for key in asked if key in prompts}, prompt_text("reask_letter"))
+    return write_prompts({key: prompts[key] for key in asked if key in prompts}, reask_text(run.spec["options"]))
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:

@@ -103,6 +103,7 @@ def _health_lines(health: Health) -> list[str]:
         f"reachable: {'yes' if health.reachable else 'no'}",
         f"models: {', '.join(health.models) or 'none'}",
         f"log-probabilities: {describe_logprobs(health)}",
+        f"answers by schema: {'yes' if health.structured else 'no'}",
         f"longest context: {health.max_model_len or 'unknown'}",
         *([health.problem] if health.problem else []),
     ]

@@ -92,6 +92,8 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     """
     options = read_options(method.options, request.options)
     refuse_missing_sources(method.options, options)
+    if not options.get("structured"):  # as of the runs of before there was a choice, which keep their ids
+        options.pop("structured", None)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
         raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
     return options

@@ -16,6 +16,7 @@ call_settings     how a server is asked, beyond what a method decides
 server_errors     what a server says is wrong, and what it means; refused_parameters: which setting helps
 health            whether a server is fit for a run
 json_objects      the JSON objects in a text
+structured        answers as JSON, by a schema that the server is held to
 logprobs          probabilities of the answer letters
 prompts/          the prompt texts
 serve             a vLLM server of the user's own

@@ -279,7 +279,7 @@ class Client:
         if call.request.top_logprobs is not None and refuses_logprobs(fault):
             self._reasons_without_logprobs[call.request.model] = fault.message
             return self._no_logprobs_error(call, fault.message)
-        advice = describe_remedy(fault.message) if kind is Refused else ""
+        advice = describe_remedy(fault, call.request) if kind is Refused else ""
         message = f"{where}, expected a completion of {call.request.model}{advice and f'; {advice}'}"
         return call.error(kind, message, fault.meaning)
 

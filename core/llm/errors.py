@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.errors import DeskError
-from core.llm.messages import LIMIT_NAMES, SAMPLING, Usage
+from core.llm.messages import LIMIT_NAMES, SAMPLING, Request, Usage
 from core.net.retry import Fault
 
 _LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
@@ -98,8 +98,9 @@ def fewer_logprobs(fault: Fault, asked: int | None) -> int | None:
     return next((step for step in _STEPS if step < asked), None) if "top_logprobs" in fault.message else None
 
 
-def describe_remedy(message: str) -> str:
-    """Return the setting that omits the part of a request named in a server's message, "" if there is none."""
+def describe_remedy(fault: Fault, request: Request) -> str:
+    """Return the setting that omits the part of a request that a server refuses, "" if there is none."""
+    message = fault.message
     if LIMIT_NAMES[0] in message:
         return f"set --limit-name {LIMIT_NAMES[1]}"
     if re.search(rf"\b{LIMIT_NAMES[1]}\b.{{0,60}}(?:not supported|unsupported)", message):
@@ -107,4 +108,6 @@ def describe_remedy(message: str) -> str:
     refused = [name for name in SAMPLING if re.search(rf"(?<![\w-]){name}(?![\w-])", message)]
     if refused:
         return f"set --leave-out {','.join(refused)}"
+    if request.response_format and fault.status in (400, 422) and not fault.meaning:
+        return "if it takes no response_format, leave out the method's option structured"
     return "set --auth-header api-key if it is Azure's" if "subscription key" in message else ""

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.llm.client import Client
-from core.llm.completion import Answer, AnswerFault, fault_of_ending, read_answer, read_token_count
+from core.llm.completion import Answer, AnswerFault, ending_of, fault_of_ending, read_answer, read_token_count
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
+from core.llm.json_objects import find_objects
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
 from core.llm.serve import FLAGS, PORT
 from core.llm.streaming import CHAT, whole_answer
+from core.llm.structured import letter_schema
 from core.net.retry import Fault
 from core.texts import list_some, parse_json
 
@@ -19,6 +21,7 @@ START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}
 _MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
 CHECK_S = 60.0  # for each request of a check
 _TINY_PROMPT = "Answer with the single letter A."
+_LONGEST_STRUCTURED = 512  # tokens, of thinking too
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Health:
     """The abilities of a server. models: those that it lists. logprobs: whether it gives log-probabilities.
 
     max_model_len: the longest context in tokens, None if the server does not say. problem: why no run can start, "" if one can.
-    most_logprobs: how many it gives at a token, if fewer than requested, else None.
+    most_logprobs: how many it gives at a token, if fewer than requested, else None. structured: whether it takes a schema, and
+    answers by it as far as it answers.
     """
 
     reachable: bool
@@ -35,6 +39,7 @@ class Health:
     max_model_len: int | None = None
     problem: str = ""
     most_logprobs: int | None = None
+    structured: bool = False
 
 
 def describe_logprobs(health: Health) -> str:
@@ -44,11 +49,13 @@ def describe_logprobs(health: Health) -> str:
     return "yes" if health.most_logprobs is None else f"yes, {health.most_logprobs} a token at most"
 
 
-async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S) -> Health:
+async def check_health(
+    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, *, by_schema: bool = True
+) -> Health:
     """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 
     A server that lists no models is asked all the same if a model is given. timeout_s: for each request; a server that has just
-    started takes long for its first answer.
+    started takes long for its first answer. by_schema: whether it is asked for an answer by schema, too.
     """
     async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         response = await client.fetch("GET", "/models")
@@ -60,7 +67,9 @@ async def check_health(endpoint: Endpoint, model: str | None = None, timeout_s: 
         problem = _problem_of_list(models, model)
         if problem:
             return replace(health, problem=f"{endpoint.base_url}: {problem}")
-        return await _check_completion(client, health, model or models[0])
+        health = await _check_completion(client, health, model or models[0])
+        structured = by_schema and not health.problem and await _answers_by_schema(client, model or models[0])
+        return replace(health, structured=structured)
 
 
 def _problem_of_list(models: Sequence[str], model: str | None) -> str:
@@ -85,21 +94,36 @@ async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
 
 async def _check_completion(client: Client, health: Health, model: str) -> Health:
     """Ask for a completion with everything that methods send, and with fewer log-probabilities, or none, if they are refused."""
-    plain = Request(model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=32)
-    request = client.prepare(replace(plain, top_logprobs=MAX_TOP_LOGPROBS))
+    plain = Request(model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=32, top_logprobs=MAX_TOP_LOGPROBS)
+    request = client.prepare(plain)
     asked = request.top_logprobs
     answer = await _request_once(client, request)
     while isinstance(answer, Fault) and request.top_logprobs is not None and refuses_logprobs(answer):
         request = replace(request, top_logprobs=fewer_logprobs(answer, request.top_logprobs))
         answer = await _request_once(client, request)
     if isinstance(answer, Answer):
-        fewer = request.top_logprobs if request.top_logprobs != asked else None
-        return replace(health, logprobs=bool(answer.logprobs), most_logprobs=fewer if answer.logprobs else None)
-    advice = describe_remedy(answer.message)
+        fewer = request.top_logprobs if request.top_logprobs != asked and answer.logprobs else None
+        return replace(health, logprobs=bool(answer.logprobs), most_logprobs=fewer)
+    advice = describe_remedy(answer, request)
     return replace(
         health,
         problem=f"{client.endpoint.base_url}: {answer.message}, expected a completion of {model}{advice and f'; {advice}'}",
     )
+
+
+async def _answers_by_schema(client: Client, model: str) -> bool:
+    """Ask for an answer by schema, as the option `structured` of methods does."""
+    request = Request(
+        model,
+        (Message("user", _TINY_PROMPT),),
+        seed=0,
+        max_completion_tokens=_LONGEST_STRUCTURED,
+        response_format=letter_schema("A", reasoned=True).response_format,
+    )
+    answer = await _request_once(client, client.prepare(request))
+    objects = [] if isinstance(answer, Fault) else [*find_objects(answer.content or "")]
+    is_cut = isinstance(answer, Answer) and ending_of(answer.finish_reason) == "cut"
+    return is_cut or any("answer" in found for found in objects)
 
 
 async def _request_once(client: Client, request: Request) -> Answer | Fault:

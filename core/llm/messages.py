@@ -43,7 +43,8 @@ class Request:
     seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives to
     each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be sent; it is
     not sent itself. extra_body: additional parameters, as a JSON object, or "". leave_out: names of SAMPLING that are not sent.
-    limit_name: the server's name of max_completion_tokens. Raises InputError for values that no server accepts.
+    limit_name: the server's name of max_completion_tokens. response_format: of the answer, as JSON, or "". Raises InputError
+    for values that no server accepts.
     """
 
     model: str
@@ -59,6 +60,7 @@ class Request:
     extra_body: str = ""
     leave_out: tuple[str, ...] = ()
     limit_name: str = LIMIT_NAMES[0]
+    response_format: str = ""
 
     def __post_init__(self) -> None:
         limit, top = self.max_completion_tokens, self.top_logprobs
@@ -95,6 +97,8 @@ class Request:
         for name in ("seed", "max_completion_tokens", "reasoning_effort"):
             if getattr(self, name) is not None:
                 body[limit_name if name == LIMIT_NAMES[0] else name] = getattr(self, name)
+        if self.response_format:
+            body["response_format"] = json.loads(self.response_format)
         for name in self.leave_out:
             body.pop(limit_name if name == LIMIT_NAMES[0] else name, None)
         return body | (json.loads(self.extra_body) if self.extra_body else {})

@@ -34,6 +34,7 @@ _SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]?")
 # Of an agent, whose prompts DSPy writes.
 _REQUEST = re.compile(r"\nRespond with the corresponding output fields([^\n]*)\Z")
 _TOOL = re.compile(r"\(\d+\) (\w+), whose description is .*?It takes arguments (\{.*\})\.")
+_BEFORE_LETTER = ("<answer>", "Answer:", '"answer": "')
 _FILLERS = ("The", "**", "I", "\n", "We", "This", "Since", "</", "-", "...", "Based", "It", "None")
 
 
@@ -106,6 +107,19 @@ def write_reply(prompt: ScriptedPrompt) -> str:
         return f"Answer: {answer}"
     passage = prompt.choose("passage", prompt.sentences or [""])
     return f"<answer>{answer}</answer>" + f"\n<passage>{passage}</passage>" * ("<passage>" in asked)
+
+
+def write_by_schema(prompt: ScriptedPrompt, fields: Mapping[str, Any]) -> str:
+    """Return the JSON object of a schema with texts, letters and numbers from 0 to 100."""
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        if "enum" in field:
+            letter = _draw_letter(prompt)
+            values[name] = letter if letter in field["enum"] else prompt.choose(name, field["enum"])
+        else:
+            is_number = field["type"] == "integer"
+            values[name] = round(100 * prompt.draw(name)) if is_number else "A scripted reason, which no model gave."
+    return json.dumps(values)
 
 
 def _draw_letter(prompt: ScriptedPrompt) -> str:
@@ -185,6 +199,8 @@ def completion(
     reason: str,
 ) -> Completion:
     """Return the completion of a text; the request's limit counts its reasoning first."""
+    if "response_format" in body:
+        text = write_by_schema(prompt, body["response_format"]["json_schema"]["schema"]["properties"])
     for stop in body.get("stop") or ():
         text = text.partition(stop)[0]
     reasoning, content = _TOKEN.findall(reason), _TOKEN.findall(text)
@@ -214,14 +230,14 @@ def _logprobs(tokens: Sequence[str], prompt: ScriptedPrompt, top: int) -> list[d
     shares, entries, before = scripted_probabilities(prompt), [], ""
     for token in tokens:
         letter, options = token.strip(), {token: 0.98}
-        if letter in shares and before.endswith(("<answer>", "Answer:")):
+        if letter in shares and before.endswith(_BEFORE_LETTER):
             options = {token.replace(letter, name): 0.98 * p for name, p in shares.items()}
         rest = {word: 0.02 / 2 ** (i + 1) for i, word in enumerate(_FILLERS) if word not in options}
         ranked = sorted({**options, **rest}.items(), key=lambda option: -option[1])[:top]
         listed = [{"token": word, "logprob": math.log(p)} for word, p in ranked]
         logprob = math.log(options[token])
         entries.append({"token": token, "logprob": logprob, "top_logprobs": listed})
-        before = (before + token)[-len("<answer>") :]
+        before = (before + token)[-max(map(len, _BEFORE_LETTER)) :]
     return entries
 
 

@@ -16,9 +16,10 @@ from core.llm.errors import ModelError
 from core.llm.kept_answer import TokenCount, TokenCounter, keep_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
+from core.llm.structured import AnswerSchema
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
-from core.methods.prompts import fill, prompt_text
+from core.methods.prompts import fill, prompt_text, with_form
 from core.types import Call, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class CallSpec:
     """How one call is made, and the stage and role of the trace event that it leads to.
 
     max_tokens: limit of the answer, reasoning included. effort: reasoning effort, "" leaves it to the server. logprobs:
-    whether to ask for log-probabilities. temperature, top_p: of sampling.
+    whether to ask for log-probabilities. temperature, top_p: of sampling. schema: of the JSON object that the answer has to be;
+    None for any text.
     """
 
     stage: str
@@ -50,6 +52,7 @@ class CallSpec:
     logprobs: bool = False
     temperature: float = 1.0
     top_p: float = 1.0
+    schema: AnswerSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ class RowConversation:
             reasoning_effort=spec.effort or None,
             top_logprobs=MAX_TOP_LOGPROBS if spec.logprobs else None,
             repeat=self._context.repeat,
+            response_format=spec.schema.response_format if spec.schema else "",
         )
         return self._client_for(spec).prepare(request)
 
@@ -183,7 +187,7 @@ class RowConversation:
         rejected = event_of(spec, "rejected", reply, why=value.reason)
         if self._context.feed:
             self._context.feed.add("rejected", stage=spec.stage, role=spec.role, seed=spec.seed, why=value.reason)
-        again = (*messages, Message("assistant", reply.content), Message("user", re_ask(value)))
+        again = (*messages, Message("assistant", reply.content), Message("user", with_form(re_ask(value), spec.schema)))
         reply = await self.ask(spec, again)
         value = reader(reply)
         self._note_read(spec, value)

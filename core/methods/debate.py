@@ -33,7 +33,18 @@ from core.methods.conversation import (
     system_tokens,
 )
 from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Speech, Speeches, Stage
-from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, dossier_tools, examples, read_seeds
+from core.methods.prompts import (
+    CONTEXT,
+    EFFORTS,
+    LITERATURE,
+    SHOTS,
+    SOURCES,
+    STRUCTURED,
+    TOOLS,
+    dossier_tools,
+    examples,
+    read_seeds,
+)
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
@@ -67,6 +78,7 @@ class Debate(ConversationMethod):
         LITERATURE,
         CONTEXT,
         SHOTS,
+        STRUCTURED,
         NAMES,
     )
 
@@ -262,6 +274,7 @@ async def _ask_verdict(
         case.options["judge_tokens"],
         case.options["judge_effort"],
         by_letter,
+        schema=texts.verdict_schema(case.options),
     )
     reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
     found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.llm.messages import Message
+from core.llm.structured import AnswerSchema, letter_schema, percent_schema
 from core.methods.conversation import Messages
-from core.methods.prompts import cell_desc, fill, prompt_text
+from core.methods.prompts import cell_desc, fill, prompt_text, with_form
 
 Stage = Literal["de", "dir"]
 Speech = tuple[str, str]  # speaker, text; a speaker is a side, or a side in reply
@@ -82,9 +83,16 @@ def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Mess
         dossier=case.dossier_and_examples,
         debate="\n\n".join(f"{who}:\n{words}" for who, words in speeches),
         question=fill(prompt_text(f"question_{stage}"), **pair),
-        format=fill(answer_format, **pair),
+        format=with_form(fill(answer_format, **pair), verdict_schema(case.options)),
     )
     return Message("system", _system_prompt("judge", case.options)), Message("user", task)
+
+
+def verdict_schema(options: Mapping[str, Any]) -> AnswerSchema | None:
+    """Return the schema of a verdict; None for a verdict in any text."""
+    if not options.get("structured"):
+        return None
+    return letter_schema(ANSWERS) if options["judge"] == "logprob" else percent_schema("probability", reasoned=True)
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
@@ -101,4 +109,5 @@ def all_texts(options: Mapping[str, Any]) -> str:
         names += ["advocate", "advocate_task", "reask_brief", *(f"side_{side.lower()}" for side in OPPONENT)]
     if options["rounds"] > 1:
         names.append("rebuttal")
-    return "\n\n".join((*map(prompt_text, names), prompt_text("measure"), cell_desc(options)))
+    parts = (*map(prompt_text, names), prompt_text("measure"), cell_desc(options))
+    return with_form("\n\n".join(parts), verdict_schema(options))

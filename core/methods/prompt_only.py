@@ -14,6 +14,7 @@ from core.llm.answers import Unread, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
+from core.llm.structured import AnswerSchema, letter_schema
 from core.methods.base import Context, Option, RowMethod
 from core.methods.coded_names import NAMES, REWRITTEN
 from core.methods.conversation import (
@@ -32,12 +33,14 @@ from core.methods.prompts import (
     EFFORT,
     LONGEST_ANSWER,
     SHOTS,
+    STRUCTURED,
     cell_desc,
     check_fields,
     examples,
     fill,
     prompt_text,
     read_seeds,
+    with_form,
 )
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
@@ -90,6 +93,7 @@ class PromptOnly(ConversationMethod):
             title="File of prompts, one per row",
         ),
         LONGEST_ANSWER,
+        STRUCTURED,
         replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out
     )
 
@@ -109,9 +113,9 @@ class PromptOnly(ConversationMethod):
                 if option.name in _OF_TEMPLATES and options[option.name] != option.default:
                     got = f"got {options[option.name]!r}, which has no effect on the prompts of a file"
                     raise InputError(f"{option.name}: {got}; expected {option.default!r}")
-            return "\n\n".join((str(options["prompts"]), prompt_text("reask_letter")))
+            return "\n\n".join((str(options["prompts"]), reask_text(options)))
         return "\n\n".join(
-            (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
+            (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), reask_text(options))
         )
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
@@ -127,6 +131,16 @@ class PromptOnly(ConversationMethod):
 
 
 METHOD: RowMethod = PromptOnly()
+
+
+def reask_text(options: Mapping[str, Any]) -> str:
+    """Return the text of the second request for a letter, apart from what varies."""
+    return with_form(prompt_text("reask_letter"), answer_schema(options))
+
+
+def answer_schema(options: Mapping[str, Any]) -> AnswerSchema | None:
+    """Return the schema of an answer, with its reasons if they are asked for; None for an answer in any text."""
+    return letter_schema(LETTERS, reasoned=options["reasoning"]) if options.get("structured") else None
 
 
 def result_of_answers(said: Sequence[SeedAnswer], chosen: MeanAnswer, pair: Pair, conversation: RowConversation) -> RowResult:
@@ -179,6 +193,7 @@ def _template(options: Mapping[str, Any]) -> str:
     given = str(options["template"])
     if not given.strip():
         answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
+        answer_format = with_form(answer_format, answer_schema(options)).replace("{", "{{").replace("}", "}}")
         ours = prompt_text("prompt_only")
         return ours.replace("{measure}", prompt_text("measure")).replace("{format}", answer_format)
     missing = [name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)]
@@ -190,8 +205,8 @@ def _template(options: Mapping[str, Any]) -> str:
 
 
 def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
-    """Return whether log-probabilities are to be read where a prompt does not ask for the answer."""
-    return bool(options["answers"] == "logprobs" and "<answer>" not in prompt)
+    """Return whether log-probabilities are to be read where neither a prompt nor a schema asks for the answer."""
+    return bool(options["answers"] == "logprobs" and "<answer>" not in prompt and not options.get("structured"))
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
@@ -221,7 +236,8 @@ async def ask_under_seed(
     counted: the prompt's tokens if the server does not count them. options: answers, max_tokens, effort.
     """
     by_logprobs = options["answers"] == "logprobs"
-    spec = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
+    limits = options["max_tokens"], options["effort"], by_logprobs
+    spec = CallSpec(f"seed {seed}", "MODEL", seed, *limits, schema=answer_schema(options))
     reader = _read_letter_odds if by_logprobs else _read_letter
     found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS))
     prediction = None if isinstance(found.value, Unread) else found.value

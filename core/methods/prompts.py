@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
+from core.llm.structured import AnswerSchema
 from core.methods.base import Option
 from core.methods.coded_names import ALONE
 from core.types import Label, Pair
@@ -44,6 +45,13 @@ CONTEXT = Option(
 )
 EFFORT = Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS)
 LONGEST_ANSWER = Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1)
+STRUCTURED = Option(
+    "structured",
+    "flag",
+    False,
+    "Whether the server is held to an answer in JSON, by a schema (response_format).",
+    title="Answer in JSON by schema",
+)
 SOURCES = Option(
     "sources",
     "choice",
@@ -81,6 +89,11 @@ SHOTS = Option(
 def prompt_text(name: str) -> str:
     """Return the text of core/llm/prompts/NAME.md, without the newline at its end."""
     return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def with_form(request: str, schema: AnswerSchema | None) -> str:
+    """Return a request for an answer; one by a schema shows the JSON object that is wanted."""
+    return request if schema is None else f"{request}\n\n{fill(prompt_text('structured'), form=schema.form)}"
 
 
 def fill(template: str, **values: str) -> str:

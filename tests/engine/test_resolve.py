@@ -49,6 +49,17 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         specify(workspace, method, {}, dataset="x")
 
 
+def test_an_answer_by_schema_is_a_part_of_the_identity_and_without_one_runs_keep_theirs(workspace: Workspace) -> None:
+    usual, off, on = (
+        launch.resolve(workspace, RunRequest("prompt_only", options=options, model="m"))
+        for options in ({}, {"structured": "no"}, {"structured": "yes"})
+    )
+    assert usual == off
+    assert "structured" not in usual.options
+    assert on.options == {**usual.options, "structured": True}
+    assert on.key != usual.key
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

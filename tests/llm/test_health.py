@@ -31,12 +31,14 @@ def server(asked: Asked) -> Canned:
 
 def test_a_good_server() -> None:
     with canned.serving(server) as (url, asked):
-        assert health(url, "m") == Health(True, ("m", "n"), True, 4096, "")
-        assert health(url, "n") == Health(True, ("m", "n"), True, None, "")
+        assert health(url, "m") == Health(True, ("m", "n"), True, 4096, "", structured=True)
+        assert health(url, "n") == Health(True, ("m", "n"), True, None, "", structured=True)
     assert [(a.path, a.body and a.body["model"]) for a in asked] == [
         ("/v1/models", None),
         ("/v1/chat/completions", "m"),
+        ("/v1/chat/completions", "m"),
         ("/v1/models", None),
+        ("/v1/chat/completions", "n"),
         ("/v1/chat/completions", "n"),
     ]
     assert asked[1].body["max_completion_tokens"] <= 32
@@ -113,7 +115,26 @@ def test_a_model_that_is_not_there() -> None:
 @pytest.mark.parametrize("script", [Script(logprobs="refused"), Script(logprobs="left out")])
 def test_a_server_without_logprobs(script: Script) -> None:
     with serving(script) as url:
-        assert health(url) == Health(True, ("scripted",), False, 131_072, "")
+        assert health(url) == Health(True, ("scripted",), False, 131_072, "", structured=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "structured"),
+    [
+        (Canned(completion('{"reasoning": "", "answer": "A"}')), True),
+        (Canned(completion(None, "length")), True),  # it thinks for long
+        (Canned(completion("The answer is A.")), False),  # it takes no notice of the schema
+        (Canned({"error": {"message": "response_format is not supported"}}, 400), False),
+    ],
+)
+def test_whether_a_server_answers_by_schema(answer: Canned, structured: bool) -> None:
+    def respond(asked: Asked) -> Canned:
+        usual = Canned(MODELS) if asked.body is None else Canned(completion())
+        return answer if asked.body and "response_format" in asked.body else usual
+
+    with canned.serving(respond) as (url, _):
+        found = health(url, "m")
+    assert (found.structured, found.problem) == (structured, "")
 
 
 def test_nobody_there_says_what_to_start() -> None:

@@ -27,6 +27,7 @@ OTHER: dict[str, Any] = {
     "repeat": 1,
     "extra_body": '{"top_k": 20}',
     "leave_out": ("temperature",),
+    "response_format": '{"type": "json_object"}',
 }
 
 
@@ -50,6 +51,7 @@ def test_what_is_sent() -> None:
         "max_completion_tokens": 7,
         "reasoning_effort": "low",
         "top_k": 20,
+        "response_format": {"type": "json_object"},
     }
     assert "temperature" not in json.loads(replace(ASK, leave_out=("temperature",)).text)
 

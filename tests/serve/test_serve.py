@@ -45,6 +45,8 @@ PAIRS, VIEW = rows_and_view()
 # Here log-probabilities are those after what a request rules out, so that −inf occurs among them. In the bfloat16 that a
 # server takes by itself so small a model loses what it was taught.
 EXTRA = ("--served-model-name", MODEL, "--logprobs-mode", "processed_logprobs", "--dtype", "float32")
+# So small a model may write blanks for ever where a schema allows them.
+COMPACT = ("--structured-outputs-config", json.dumps({"backend": "xgrammar", "disable_any_whitespace": True}))
 WAIT_S = 120.0
 
 
@@ -58,7 +60,7 @@ def model() -> Path:
 @pytest.fixture(scope="module")
 def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """A server of that model."""
-    with serving(model, tmp_path_factory.mktemp("server") / "log.txt", *EXTRA) as endpoint:
+    with serving(model, tmp_path_factory.mktemp("server") / "log.txt", *EXTRA, *COMPACT) as endpoint:
         yield endpoint
 
 
@@ -77,11 +79,12 @@ def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: objec
 
 def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
     found = asyncio.run(check_health(server, MODEL))
-    assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.problem) == (
+    assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.structured, found.problem) == (
         True,
         (MODEL,),
         True,
         LENGTH,
+        True,
         "",
     )
     other = asyncio.run(check_health(server, "another"))
@@ -109,6 +112,16 @@ def test_prompts_are_answered_under_three_seeds_with_log_probabilities(server: E
         assert prediction.prompt_tokens == min(reply["usage"]["prompt_tokens"] for reply in replies.values())
     asked_again = sum(len(result.calls) - 3 for result in results)
     assert asked_again <= 9, "one in ten at most, of a model that was taught the format"
+
+
+def test_an_answer_by_schema_is_always_read(server: Endpoint) -> None:
+    pairs = [replace(pair, label=None) for pair in VIEW.rows[:50]]
+    results = predict("prompt_only", server, pairs, structured="yes", reasoning="no", max_tokens=32)
+    assert [result.prediction.flags for result in results] == [()] * 50
+    answers = [event for result in results for event in result.events]
+    assert {event.kind for event in answers} == {"answer"}
+    assert {json.loads(event.content)["answer"] for event in answers} <= set(LETTERS)
+    assert len(answers) == 150
 
 
 def _odds(reply: Any) -> dict[str, float]:

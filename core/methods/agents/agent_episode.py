@@ -16,7 +16,9 @@ from typing import Any
 from core.errors import DeskError
 from core.evidence.label_view import LabelView
 from core.llm.kept_answer import TokenCount
+from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
+from core.llm.structured import AnswerSchema, letter_schema, percent_schema
 from core.methods.base import Context, Option
 from core.methods.conversation import CallSpec, RowConversation
 from core.methods.prompts import (
@@ -28,6 +30,7 @@ from core.methods.prompts import (
     LITERATURE,
     SHOTS,
     SOURCES,
+    STRUCTURED,
     fill,
     prompt_text,
 )
@@ -49,6 +52,7 @@ SHARED: tuple[Option, ...] = (
     LITERATURE,
     CONTEXT,
     SHOTS,
+    STRUCTURED,
 )
 PROBABILITIES = (
     ("p_de", "how probable it is, from 0 to 100, that the target gene's expression changes at all"),
@@ -71,13 +75,15 @@ class ToolDescription:
 class PromptOutline:
     """The parts of an agent's prompts that are the same for every row.
 
-    input_fields: their names. output_fields: (name, description) of each.
+    input_fields: their names. output_fields: (name, description) of each. schema: of the answer, None for
+    any text.
     """
 
     instructions: str
     tools: tuple[ToolDescription, ...]
     input_fields: tuple[str, ...]
     output_fields: tuple[tuple[str, str], ...]
+    schema: AnswerSchema | None = None
 
 
 class TrackLimitExceeded(DeskError):
@@ -129,18 +135,19 @@ class Episode:
             self._steps.pop()
             self._chosen.pop()
 
-    def call_spec(self) -> CallSpec:
+    def call_spec(self, schema: AnswerSchema | None = None) -> CallSpec:
         """Return how the current agent calls the model."""
         options = self.context.options
-        return CallSpec(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
+        limits = options["max_tokens"], options["effort"]
+        return CallSpec(self.stage, self.agent, self.context.seed, *limits, schema=schema)
 
-    async def ask_model(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    async def ask_model(self, messages: Sequence[Mapping[str, Any]], schema: AnswerSchema | None = None) -> Reply:
         """Return the model's reply to these messages. Raise what the client raises, or the error that already ended the row."""
         if self.failure is not None:
             raise self.failure
         sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
         try:
-            reply = await self.conversation.ask(self.call_spec(), sent)
+            reply = await self.conversation.ask(self.call_spec(schema), sent)
         except DeskError as error:
             self.failure = error
             raise
@@ -202,7 +209,16 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
     answer_format = prompt_text("agent_letter" if letter else "agent_probabilities")
     instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
     input_fields = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
-    return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, LETTER if letter else PROBABILITIES)
+    output_fields = LETTER if letter else PROBABILITIES
+    schema = answer_schema(options, *(name for name, _ in output_fields), reasoned=True)
+    return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema)
+
+
+def answer_schema(options: Mapping[str, Any], *names: str, reasoned: bool = False) -> AnswerSchema | None:
+    """Return the schema of an answer's fields of these names; None for an answer in any text."""
+    if not options.get("structured"):
+        return None
+    return letter_schema(LETTERS, reasoned=reasoned) if names == ("answer",) else percent_schema(*names, reasoned=reasoned)
 
 
 def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:

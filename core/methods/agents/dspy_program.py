@@ -15,6 +15,7 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from core.llm.errors import Malformed, Refused
+from core.llm.structured import AnswerSchema
 from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool, call_tool
 from core.texts import replace_surrogates
@@ -37,12 +38,17 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
         self._episode = episode
 
     async def acall(
-        self, prompt: str | None = None, *, messages: Sequence[Mapping[str, Any]] | None = None, **_: Any
+        self,
+        prompt: str | None = None,
+        *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        schema: AnswerSchema | None = None,
+        **_: Any,
     ) -> list[str]:
         """Return the reply's text. A conversation that is too long is reported so that DSPy leaves out the oldest steps."""
         episode = self._episode
         try:
-            reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
+            reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}], schema)
         except Refused as error:
             if error.meaning != "context":
                 raise
@@ -94,13 +100,23 @@ class _Step(dspy.Predict):  # type: ignore[misc]
             raise ValueError("the step could not be read") from error
 
 
+class _StructuredAnswer(dspy.Predict):  # type: ignore[misc]
+    """The final answer, asked for and read as JSON."""
+
+    async def acall(self, **inputs: Any) -> Any:
+        with dspy.context(adapter=dspy.JSONAdapter()):
+            return await super().acall(**inputs)
+
+
 class _Agent(dspy.ReAct):  # type: ignore[misc]
     """ReAct whose conversation is built in linear time; DSPy's own builds a pydantic model of all steps at every step."""
 
-    def __init__(self, signature: Any, tools: Sequence[dspy.Tool], max_steps: int) -> None:
+    def __init__(self, signature: Any, tools: Sequence[dspy.Tool], max_steps: int, schema: AnswerSchema | None) -> None:
         super().__init__(signature, list(tools), max_steps)
         step: Any = self.react
         self.react: Any = _Step(step.signature)
+        if schema is not None:
+            self.extract.predict = _StructuredAnswer(self.extract.predict.signature, schema=schema)
 
     def _format_trajectory(self, trajectory: Mapping[str, Any]) -> str:
         return "\n\n".join(f"[[ ## {name} ## ]]\n{_as_text(value)}" for name, value in trajectory.items())
@@ -140,7 +156,8 @@ def system_prompts(outline: PromptOutline) -> tuple[str, str]:
     """Return the system prompts that DSPy sends with every step, and with the final question: instructions, fields and tools."""
     agent, adapter = _agent(_key(outline), 1), dspy.ChatAdapter()
     step, answer = agent.react.signature, agent.extract.predict.signature
-    return str(adapter.format_system_message(step)), str(adapter.format_system_message(answer))
+    last = adapter if outline.schema is None else dspy.JSONAdapter()
+    return str(adapter.format_system_message(step)), str(last.format_system_message(answer))
 
 
 def _key(outline: PromptOutline) -> str:
@@ -154,7 +171,8 @@ def _agent(key: str, max_steps: int) -> _Agent:
     fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in outline["input_fields"]}
     fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in outline["output_fields"]}
     tools = [dspy.Tool(_placeholder_tool, name=t["name"], desc=t["description"], args=t["arguments"]) for t in outline["tools"]]
-    return _Agent(dspy.Signature(fields, outline["instructions"]), tools, max_steps)
+    schema = AnswerSchema(*outline["schema"]) if outline["schema"] else None
+    return _Agent(dspy.Signature(fields, outline["instructions"]), tools, max_steps, schema)
 
 
 def _placeholder_tool() -> None:

@@ -63,7 +63,8 @@ def choose_server(workspace: Workspace, record: type, owner: str) -> ChosenServe
     if health.models and health.problem and len(found) == 1:
         st.warning(as_text(health.problem), icon=":material/error:")
     elif health.models:
-        facts = f"log-probabilities {describe_logprobs(health)} · longest context {health.max_model_len or 'unknown'}"
+        facts = f"log-probabilities {describe_logprobs(health)} · answers by schema {'yes' if health.structured else 'no'}"
+        facts += f" · longest context {health.max_model_len or 'unknown'}"
         st.success(f"{as_text(model or health.models[0])} answers · {facts}", icon=":material/check_circle:")
     return ChosenServer(address, model, health, calls)
 
