@@ -46,7 +46,7 @@ from core.system_errors import in_words
 from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
 
 KIND: Final = "predicted_expression"
-CELL_FILES: Final = (".h5ad", ".zip")  # the last of a Zarr store
+CELL_FILES: Final = (".h5ad",)
 # Of how a file was read
 _SAID: Final = ("values", "genes of both files", "negative values read as 0", "perturbations", DIFFERS)
 

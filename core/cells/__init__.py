@@ -6,9 +6,7 @@ anndata_frames           obs, and the columns of var that name genes
 anndata_values           X or a layer, in the file or in memory
 gene_names               what the genes are called: by the index of var, or by a column
 anndata_file             a file opened in memory or backed, read in blocks and checked
-cell_formats             the formats that are read: AnnData, and what is copied into that first
-zarr_walk                a store of Zarr is read only if it holds what it says, and all of it lies in its folder
-zarr_copy                such a store as HDF5
+cell_formats             the format that is read: AnnData as HDF5
 other_cells              what files of cells in other formats are, and how to make .h5ad of them
 transforms               what was done to values that are not counts: roots, logarithms, arcsinh tell themselves
 value_facts              what the values of a file are like: their sums, their largest, what they are for certain

@@ -111,7 +111,7 @@ def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> Cel
     Raise what `open_stored` does; UnsafeFile for a file that declares more than it can contain; InputError for one that is
     missing or damaged, without cells, genes or values.
     """
-    file = open_stored(path, layer)
+    file = open_stored(path)
     try:
         with damage_named(str(path)):
             cells = CellFile(file, backed=backed, layer=layer)

@@ -104,7 +104,7 @@ def _stored_lengths(file: Hdf5File, dataset: Any) -> list[int]:
     offset = dataset.id.get_offset()
     if offset is None:
         return []
-    with file.stored.open("rb") as content:
+    with file.path.open("rb") as content:
         content.seek(offset)
         stored = content.read(dataset.size * TEXT_REFERENCE.itemsize)
     whole = len(stored) - len(stored) % TEXT_REFERENCE.itemsize

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -44,16 +44,13 @@ _DAMAGE = (
 class Hdf5File:
     """A checked HDF5 file, open for reading. Close it, or use `with`. path: its name.
 
-    stored: its location, which differs from `path` for a copy. size: of the file in bytes. root: of h5py. cleanup: is closed with
-    it.
+    size: of the file in bytes. root: of h5py.
     """
 
-    def __init__(self, path: Path, root: Any, stored: Path | None = None) -> None:
+    def __init__(self, path: Path, root: Any) -> None:
         self.path = path
-        self.stored = path if stored is None else stored
-        self.size = self.stored.stat().st_size
+        self.size = path.stat().st_size
         self.root = root
-        self.cleanup = ExitStack()
         self._taken = 0
         self._places: dict[str, list[int]] = {}
 
@@ -72,7 +69,7 @@ class Hdf5File:
     @cached_property
     def _heaps(self) -> dict[int, int]:
         """Address → size of each collection of texts."""
-        return {at: size for at, _, size in _find_heaps(self.stored)} if self.size <= SCANNED_BYTES else {}
+        return {at: size for at, _, size in _find_heaps(self.path)} if self.size <= SCANNED_BYTES else {}
 
     def refuse_long_text(self, what: str, lengths: Iterable[int]) -> None:
         """Raise UnsafeFile for a text that is said to be longer than any collection of them: HDF5 makes room for it first."""
@@ -86,7 +83,7 @@ class Hdf5File:
         h5py tells them of no attribute. They stand behind its name, each before the address of the collection with the text.
         """
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
-        with _map_file(self.stored) as content:
+        with _map_file(self.path) as content:
             for at in self._places_of(name, content):
                 yield from islice(self._lengths_in(content[at : at + window]), n)
 
@@ -114,7 +111,6 @@ class Hdf5File:
 
     def close(self) -> None:
         self.root.close()
-        self.cleanup.close()
 
     def __enter__(self) -> Self:
         return self
@@ -123,21 +119,20 @@ class Hdf5File:
         self.close()
 
 
-def open_hdf5(path: Path, stored: Path | None = None) -> Hdf5File:
-    """Open a file and walk it. stored: where it lies, if that is a copy of what lies at `path`.
+def open_hdf5(path: Path) -> Hdf5File:
+    """Open a file and walk it.
 
     Raise UnsafeFile, with the name of the object, for links that leave the file, lead nowhere or in a circle, external storage,
     virtual datasets, other filters, and more objects, attributes or levels than a file of data has; InputError for a damaged
     file; MissingPackage without h5py.
     """
     h5py = import_hdf5()
-    place = path if stored is None else stored
-    _refuse_endless_heaps(place)
+    _refuse_endless_heaps(path)
     with damage_named(str(path)):
-        root = h5py.File(place, "r")
+        root = h5py.File(path, "r")
         try:
             _Walk(h5py, path).walk(root.id)
-            return Hdf5File(path, root, place)
+            return Hdf5File(path, root)
         except BaseException:
             root.close()
             raise

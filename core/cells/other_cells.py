@@ -20,6 +20,7 @@ _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
 # With pandas 3, anndata 0.12 cannot write the texts that it reads.
 WITH_PANDAS_3: Final = "with pandas 3, first `pandas.set_option('future.infer_string', False)`"
 _WRITE: Final = "`cells.write_h5ad('cells.h5ad')`"
+_FROM_ZARR: Final = f"read them with `cells = anndata.read_zarr('STORE')`, which needs zarr ({WITH_PANDAS_3}), and write {_WRITE}"
 _ADD: Final = (
     "it does not say what was done to each cell. Add that as `cells.obs['perturbation']`, with one value for controls, and "
     f"write it with {_WRITE}"
@@ -48,7 +49,7 @@ def describe_other_cells(path: Path) -> str:
         return _describe_folder(path)
     head = read_head(path, len(_TEXT))
     if list_zipped_zarr(path):
-        return f"cells as Zarr (zipped): {USE}"
+        return f"cells as Zarr (zipped): unpack them; then {_FROM_ZARR}"
     if head.startswith(_TEXT):
         return _describe_tenx("read_10x_mtx('.')", ", in its folder")
     kind = packing_of(head)
@@ -84,7 +85,7 @@ def _describe_tenx(call: str, where: str = "") -> str:
 
 def _describe_folder(path: Path) -> str:
     if is_zarr(path):
-        return f"cells as Zarr: {USE}"
+        return f"cells as Zarr: {_FROM_ZARR}"
     if any(path.glob("*matrix.mtx")) or any(path.glob("*matrix.mtx.gz")):
         return _describe_tenx(f"read_10x_mtx('{path.name}')")
     return ""

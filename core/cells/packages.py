@@ -17,11 +17,6 @@ def import_hdf5() -> Any:
     return _import("h5py")
 
 
-def import_zarr() -> Any:
-    """Return the module zarr. Raise MissingPackage."""
-    return _import("zarr")
-
-
 def import_rank_sum() -> Any:
     """Return the module of pdex with its rank-sum test. Raise MissingPackage."""
     return _import("pdex._parallel")

@@ -25,7 +25,7 @@ from core.fields.record import make, options_of
 
 app = typer.Typer()
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad or .zarr).")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad).")]
 _LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
 _OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
 _NOT_DESCRIBED = {
@@ -71,7 +71,7 @@ def labels(
 @takes(PredictionOptions)
 def predictions(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad, .zarr), or a table of changes (.csv, .tsv, .parquet).")],
+    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
     chosen: dict[str, Any],
     as_json: Json = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -10,9 +9,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import anndata
-import numpy as np
-import pandas as pd
 import pytest
 
 from core.actions import cell_predictions, imports, prompt_files, submissions, upload_process, uploads_apart
@@ -145,21 +141,6 @@ def test_every_task_gives_what_its_action_gives(shared: Workspace, monkeypatch: 
     made = cell_predictions.import_uploaded(shared, ("t.csv", table), None, PredictionOptions(name="mine"))
     assert (made.kind, made.name) == ("predicted_expression", "mine")
     assert here(shared, "prompts", [("p.csv", b"id,prompt\na,b\n")], {}) == 1
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore")  # of anndata, which announces its own future
-def test_a_zipped_store_is_read_apart(shared: Workspace, tmp_path: Path) -> None:
-    """zarr runs threads and an event loop, which the confined process has to allow."""
-    index = pd.Index([f"c{i}" for i in range(6)], dtype=object)
-    obs = pd.DataFrame({"gene": np.array(["NT", "Pa", "A"] * 2, dtype=object)}, index=index, dtype=object)
-    var = pd.DataFrame(index=pd.Index(["Ga", "Gb"], dtype=object))
-    values = np.arange(12, dtype=np.float32).reshape(6, 2)
-    anndata.AnnData(X=values, obs=obs, var=var).write_zarr(tmp_path / "folder" / "cells.zarr")
-    path = Path(shutil.make_archive(str(tmp_path / "cells"), "zip", tmp_path / "folder"))
-    imports.import_uploads(private(shared), [("train.csv", cases.TRAIN)])
-    made = cell_predictions.import_uploaded(shared, ("cells.zip", path.read_bytes()), None, PredictionOptions(name="mine"))
-    assert (made.kind, made.name) == ("predicted_expression", "mine")
 
 
 def test_an_outcome_survives_as_plain_data() -> None:

@@ -53,7 +53,7 @@ def show(context: PageContext) -> None:
             _show_screen(context.dataset, folder)
     else:
         show_empty(
-            "This dataset was not made from a file of single cells. A CRISPR screen as AnnData (.h5ad or Zarr, counts in X) "
+            "This dataset was not made from a file of single cells. A CRISPR screen as AnnData (.h5ad, counts in X) "
             "becomes a dataset here. Each perturbation is compared with the control cells, and pairs are labelled up, down "
             "or none."
         )
@@ -137,7 +137,7 @@ def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: floa
 
 def show_form(context: PageContext) -> None:
     """Show the form: the file, what was found in it, the settings, and the button that starts."""
-    title = "File on this machine (.h5ad), or folder of a Zarr store"
+    title = "File on this machine (.h5ad)"
     path = ask_path(context.workspace.settings, title, "screen.h5ad", "cells_path")
     if path is None:
         return

@@ -33,8 +33,8 @@ def show_form(context: PageContext) -> None:
     """Show the form that makes a run from predicted expression."""
     with st.expander("A run from predicted expression"):
         st.markdown(
-            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad` or a zipped Zarr "
-            "store. Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or `.xlsx`. "
+            "What STATE, GEARS or another model predicts. Cells, or one profile a perturbation: `.h5ad`. "
+            "Or a table of predicted log2 fold changes: `.csv`, `.tsv`, `.parquet` or `.xlsx`. "
             "Each pair of the dataset gets P(DE) and P(up | DE)."
         )
         names = {each.id: each.name for each in loaders.all_datasets()}
