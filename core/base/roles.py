@@ -127,6 +127,11 @@ class Roles(NamedTuple):
     guessed: frozenset[str]
     unused: tuple[str, ...]
 
+    @property
+    def name_pairs(self) -> bool:
+        """Whether each row says which pair it is about."""
+        return "id" in self.of or {"pert", "gene"} <= self.of.keys()
+
     def describe(self) -> str:
         """Return which column is what, and what is not used, in words."""
         read = ", ".join(f"{role} = {quote(name)}" for role, name in self.of.items() if fold(role) != fold(name))

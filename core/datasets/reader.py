@@ -24,6 +24,8 @@ from core.hashes import sha256_of_open
 from core.texts import quote
 
 AnyTable = PairTable | SubmissionTable | ScoreTable
+Recognises = Callable[[Table, Roles], bool]
+Reads = Callable[[Table, Roles, str, TakeRow | None], AnyTable]
 _KEYS: Final = ("id", "pert", "gene")
 _LABELS: Final = (*_KEYS, "label", "split")
 
@@ -47,38 +49,22 @@ def read(
         table = table_of(content, name)
         roles = choose_roles(table, options.columns)
         table.keep(options.where)
-        found = _reader_of(table, roles)(table, roles, sha256, take)
+        read_table = next((read for recognises, read in _READERS if recognises(table, roles)), _refuse_unknown)
+        found = read_table(table, roles, sha256, take)
     rejected = tuple(sorted(found.rejected, key=lambda row: row.line))
     return replace(found, notes=(*table.notes, *found.notes), rejected=rejected)
 
 
-def _reader_of(table: Table, roles: Roles) -> Callable[[Table, Roles, str, TakeRow | None], AnyTable]:
-    """Return the reader of a table, by its roles. Raise UnknownFormat for a table that is none of these."""
-    of = roles.of
-    if is_submission(table.header, of):
-        return _read_submission
-    header = _renamed(table, of, _LABELS)
-    if is_perturbqa(header) or is_challenge(header):
-        return _read_pairs
-    has_pair = "id" in of or {"pert", "gene"} <= of.keys()
-    if {"pert", "gene"} <= of.keys() and of.keys() & {*CHANGES}:
-        raise UnknownFormat(
-            f"{table.name}: differential expression ({_names(table)}): as predictions, `cells predictions FILE "
-            "--dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
-        )
-    if has_pair and are_replies(table, roles):
-        return read_replies
-    if has_pair and score_columns(table, roles):
-        return _read_scores
+def _names(table: Table) -> str:
+    return quote(", ".join(table.header), 120)
+
+
+def _refuse_unknown(table: Table, _: Roles, _sha256: str, _take: TakeRow | None) -> AnyTable:
     raise UnknownFormat(
         f"{table.name}: columns {_names(table)}, expected those of pairs (id or pert and gene, label), predictions (id, "
         "prediction_up, prediction_down, …), replies (id, answer), PerturbQA (pert, gene, label, split) or external scores "
         "(id, or pert and gene, and columns of numbers); --column ROLE=NAME says what a column is"
     )
-
-
-def _names(table: Table) -> str:
-    return quote(", ".join(table.header), 120)
 
 
 def _renamed(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,9 +84,18 @@ def _rename(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> None
         table.notes.append(f"columns that are not used: {quote(', '.join(unused), 120)}")
 
 
+def _are_pairs(table: Table, roles: Roles) -> bool:
+    header = _renamed(table, roles.of, _LABELS)
+    return is_perturbqa(header) or is_challenge(header)
+
+
 def _read_pairs(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> PairTable:
     _rename(table, roles.of, _LABELS)
     return (read_perturbqa if is_perturbqa(table.header) else read_challenge)(table, sha256)
+
+
+def _is_submission(table: Table, roles: Roles) -> bool:
+    return is_submission(table.header, roles.of)
 
 
 def _read_submission(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -> SubmissionTable:
@@ -108,10 +103,35 @@ def _read_submission(table: Table, roles: Roles, sha256: str, take: TakeRow | No
     return read_submission(table, sha256, take)
 
 
+def _is_differential(_: Table, roles: Roles) -> bool:
+    return {"pert", "gene"} <= roles.of.keys() and bool(roles.of.keys() & {*CHANGES})
+
+
+def _refuse_differential(table: Table, _: Roles, _sha256: str, _take: TakeRow | None) -> AnyTable:
+    raise UnknownFormat(
+        f"{table.name}: differential expression ({_names(table)}): as predictions, `cells predictions FILE "
+        "--dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
+    )
+
+
+def _are_scores(table: Table, roles: Roles) -> bool:
+    return roles.name_pairs and bool(score_columns(table, roles))
+
+
 def _read_scores(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> ScoreTable:
     columns = score_columns(table, roles)
     table.rename({roles.of[role]: role for role in _KEYS if role in roles.of})
     return read_external_scores(table, sha256, columns)
+
+
+# The first that recognises a table reads it.
+_READERS: Final[tuple[tuple[Recognises, Reads], ...]] = (
+    (_is_submission, _read_submission),
+    (_are_pairs, _read_pairs),
+    (_is_differential, _refuse_differential),
+    (are_replies, read_replies),
+    (_are_scores, _read_scores),
+)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ _LOOKED_AT = 100  # replies, of which one has to be readable
 
 def are_replies(table: Table, roles: Roles) -> bool:
     """Return whether a table has a column of replies, and an answer can be read in one of the first."""
-    if "answer" not in roles.of:
+    if "answer" not in roles.of or not roles.name_pairs:
         return False
     column = table.header.index(roles.of["answer"])
     return any(isinstance(read_label(row[column]), Label) for row in table.sample()[:_LOOKED_AT])
