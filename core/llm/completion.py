@@ -169,12 +169,10 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
             pass
         case {"choices": [{"text": str()}, *_]}:
             return AnswerFault("malformed", "no choices with a message, but a text completion", usage=usage)
-        case {"error": error} if error:
-            return _fault_given(error, usage)
         case _:
-            return AnswerFault("malformed", "no choices with a message", retryable=True, usage=usage)
+            return _fault_given(body, usage)
     if choice.get("error"):  # OpenRouter's, of the server behind it, beside what was written until then
-        return _fault_given(choice["error"], usage)
+        return _fault_given({"error": choice["error"]}, usage)
     parts = read_parts(message.get("content"))
     if parts is None:
         return AnswerFault("malformed", f"content {_kind_of(message['content'])}, expected text", usage=usage)
@@ -193,9 +191,9 @@ def _answer_in(body: Any) -> Answer | AnswerFault:
     )
 
 
-def _fault_given(error: Any, usage: Usage) -> AnswerFault:
-    """Return the fault of an error that stands in a successful response, in the server's own words."""
-    fault = fault_in_answer({"error": error})
+def _fault_given(body: Any, usage: Usage) -> AnswerFault:
+    """Return the fault of a successful response without an answer, in the server's own words."""
+    fault = fault_in_answer(body)
     return AnswerFault(**{each.name: getattr(fault, each.name) for each in fields(fault)}, usage=usage)
 
 

@@ -90,14 +90,15 @@ def judge_fault(fault: Fault) -> Fault:
     return replace(fault, meaning=meaning if meaning == "overload" else "")
 
 
-def fault_in_answer(body: Mapping[str, Any]) -> Fault:
-    """Return the fault of a successful response with an error in its body: a refusal or a limit by its code, otherwise a fault
+def fault_in_answer(body: Any) -> Fault:
+    """Return the fault of a successful response whose body has no answer: a refusal or a limit by its code, otherwise a fault
     that may not repeat.
     """
     text = json.dumps(body)
+    what = "but an error" if any(_messages(body, 0)) else "with a message"
     status = next((number for code in _codes(body, 0) if (number := _status(code))), None)
     if status is None or status >= 500:
-        return judge_fault(Fault("malformed", f"no choices but an error: {error_message_of(text)}", retryable=True, raw=text))
+        return judge_fault(Fault("malformed", f"no choices {what}: {error_message_of(text)}", retryable=True, raw=text))
     retryable = is_retryable(status)
     message = f"HTTP {status} in the answer ({error_message_of(text)})"
     return judge_fault(Fault("unanswered" if retryable else "refused", message, retryable, status, raw=text))

@@ -122,6 +122,14 @@ def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) 
         ('{"choices": [null]}', "no choices"),
         ('{"choices": [{"text": "A"}]}', "no choices with a message, but a text completion"),
         ('{"error": {"message": "over\\nloaded"}}', "no choices but an error: over loaded"),
+        ('{"object": "list", "data": []}', 'no choices with a message: {"object": "list", "data": []}'),
+        ('{"detail": [{"loc": ["body", "n"], "msg": "too large"}]}', "no choices but an error: n: too large"),
+        ('{"errors": [{"message": "no such account"}]}', "no choices but an error: no such account"),
+        ('[{"error": {"message": "not here", "status": "X"}}]', "no choices but an error: not here"),
+        (
+            '{"error": {"message": "Provider returned error", "metadata": {"raw": "it fell over", "provider_name": "P"}}}',
+            "no choices but an error: P: it fell over",
+        ),
         ('{"choices": [{"message": {"content": ["A"]}}]}', "content of type list"),
         ('{"choices": [{"message": {"content": {"text": "A"}}}]}', "content of type dict"),
         ('{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}', "content of parts image_url"),
@@ -153,9 +161,10 @@ def test_what_cannot_be_used_is_paid_for() -> None:
     ],
 )
 def test_an_error_in_an_answer_of_success_counts_as_its_own_status(error: Any, kind: str, retryable: bool) -> None:
-    answer = read_answer(json.dumps({"error": error}))
-    assert isinstance(answer, AnswerFault)
-    assert (answer.kind, answer.retryable) == (kind, retryable)
+    for body in ({"error": error}, {"errors": [error]}, [{"error": error}], {"error": error, "choices": []}):
+        answer = read_answer(json.dumps(body))
+        assert isinstance(answer, AnswerFault)
+        assert (answer.kind, answer.retryable) == (kind, retryable)
 
 
 def test_a_byte_order_mark_is_skipped() -> None:
