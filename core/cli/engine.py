@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +24,7 @@ from core.llm.health import Health, describe_logprobs
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.methods.base import method_named
+from core.types import LIVE_STATES
 
 app = typer.Typer()
 
@@ -64,9 +66,15 @@ def run(
     say_progress(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
     if not_asked := launch.describe_not_asked(context.obj, request, spec):
         say(not_asked)
+    same = run_control.find_same(context.obj, spec, launch.name_of(request), replace=replace)
     started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
     say_if_named_otherwise(started, launch.name_of(request))
-    _exit_unless(show_status(context.obj, started.id, as_json))
+    is_left = same is not None and started.status not in (*LIVE_STATES, "done")
+    if is_left:
+        elsewhere = f" --endpoint {shlex.quote(request.endpoint)}" if request.endpoint else ""
+        go_on = f"perturbdesk jobs resume {shlex.quote(started.name)}{elsewhere}"
+        say(f"{started.name}: {started.status} before, and nothing was asked now; `{go_on}` continues it")
+    _exit_unless(show_status(context.obj, started.id, as_json) and not is_left)
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -129,6 +131,24 @@ def test_a_living_worker_keeps_its_settings(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(run_control, "status_of", lambda _: run_control.Status("paused", 20, run_control.Counts()))
     with pytest.raises(StateError, match="its worker cannot change settings; cancel the run, then resume it"):
         go_on(workspace, run, token_budget=9)
+
+
+def test_a_stopped_run_that_is_asked_for_again_elsewhere_says_the_command_that_does_so(tmp_path: Path) -> None:
+    folder = tmp_path / "workspace"
+    workspace_with(folder, 2)
+    request = ("run", "prompt_only", "--dataset", "bmdm", "--model", "scripted", "--rows", "split=test", "--set", "seeds=42")
+    with serving() as gone:
+        pass
+    assert commands.core(folder, *request, "--name", "first", "--endpoint", gone).status == 1
+    with serving() as url:
+        again = commands.core(folder, *request, "--name", "second", "--endpoint", url)
+        assert again.status == 1
+        told = re.search(r"`perturbdesk (jobs resume .*)` continues it", again.err)
+        assert told is not None, again.err
+        assert request_counts(url).get("/v1/chat/completions", 0) == 0
+        resumed = commands.core_json(folder, *shlex.split(told[1]))
+    assert (resumed["run"], resumed["status"], resumed["done"]) == ("first", "done", 2)
+    assert commands.core(folder, *request, "--name", "first", "--endpoint", url).status == 0
 
 
 @pytest.mark.soak
