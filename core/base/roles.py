@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from core.base.tables import Table
 from core.errors import InputError
+from core.symbols.matrices import refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
 
@@ -65,6 +66,7 @@ ROLES: Final[Mapping[str, Role]] = {
     "answer": Role(
         "the model's reply",
         ("answer", "content", "response", "completion", "output", "reply", "prediction", "predicted_label", "model_output"),
+        ("text",),
     ),
     "model": Role("the model that replied", ("model_name", "model")),
     "tokens": Role("all tokens of a row", ("tokens_used", "total_tokens", "tokens"), holds="number"),
@@ -148,7 +150,7 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
     """Return the roles of a table's columns.
 
     named: role → column, which a person says. Raise InputError for a role that is none, a column that is not there, and a
-    logarithm of an unknown base.
+    matrix (see `refuse_matrix`).
     """
     named = named or {}
     for role, name in named.items():
@@ -164,16 +166,28 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         if column is not None:
             of[role] = column
             free.remove(column)
-    if {"id", "pert", "gene"} <= of.keys() and "id" not in named and holds[of["id"]] == "number":
-        free.append(of.pop("id"))  # a number of the row
+    if {"id", "pert", "gene"} <= of.keys() and "id" not in named and not _names_pairs(table, of):
+        free.append(of.pop("id"))  # of rows or traces
+    alone = [role for role in ("pert", "gene") if role in of and role not in named]
+    if "id" in of and len(alone) == 1 and not {"pert", "gene"} <= of.keys():
+        free.append(of.pop(alone[0]))
     if "adjusted_p" not in of and "p" not in of:
         other = next((name for name in free if is_p_value_name(name) and holds[name] != "text"), None)
         if other is not None:
             of["adjusted_p"] = other
     if "log_fc" in of and "log_fc" not in named:
         of[_base_of(table)] = of.pop("log_fc")
+    if "id" not in of and not {"pert", "gene"} <= of.keys():
+        refuse_matrix([cells[0] for cells in table.sample()], table.header[1:], table.name)
     unused = tuple(name for name in table.header if name not in of.values())
     return Roles({role: of[role] for role in ROLES if role in of}, frozenset(of) - {*named}, unused)
+
+
+def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:
+    """Return whether some id has a part of its pair."""
+    key, pert, gene = (table.header.index(of[role]) for role in ("id", "pert", "gene"))
+    rows = table.sample()
+    return not rows or any(row[pert] in row[key] or row[gene] in row[key] for row in rows)
 
 
 def _base_of(table: Table) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.embeddings.space import Space, list_some, make_space
 from core.errors import InputError
+from core.symbols.matrices import DIMENSION, refuse_counts, refuse_matrix
 from core.symbols.spelling import clean, is_missing, spreadsheet_damage
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
@@ -24,7 +25,6 @@ _ABOUT: Final = re.compile(
     "|basemean|n?effects?"
     "|communit(?:y|ies)|kmeans|modules?|degree|counts?|umis?|mean|std|variance|tss"
 )
-_DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
 _OTHER_NAMES: Final = {
     "Ensembl gene identifiers": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
     "Ensembl protein identifiers": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
@@ -32,11 +32,12 @@ _OTHER_NAMES: Final = {
     "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
     "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
     "probes of an array": re.compile(r"\d+(?:_[asx])?_at|ILMN_\d+"),
-    "dimensions": _DIMENSION,
+    "dimensions": DIMENSION,
 }
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
 _LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
 _LEAST_COLUMNS: Final = 3
+_MANY_ZEROS: Final = 0.2  # of a matrix of counts
 
 
 def make_imported_space(
@@ -57,6 +58,9 @@ def make_imported_space(
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
     _refuse_sideways(cleaned, columns, source)
+    refuse_matrix(cleaned, columns, source)
+    if len(columns) >= _LEAST_COLUMNS and _are_counts(vectors):
+        refuse_counts(columns, source)
     damaged = {i: words for i, symbol in enumerate(cleaned) if not is_missing(symbol) and (words := spreadsheet_damage(symbol))}
     if 2 * len(damaged) > len(cleaned):
         first, words = next(iter(damaged.items()))
@@ -79,6 +83,13 @@ def make_imported_space(
     return make_space(name, cleaned, vectors, source, notes=said)
 
 
+def _are_counts(vectors: NDArray[Any]) -> bool:
+    """Return whether all numbers are whole, none is negative, some are above 1, and many are 0."""
+    with np.errstate(invalid="ignore"):
+        whole = bool((vectors == np.rint(vectors)).all())
+    return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1 and (vectors == 0).mean() >= _MANY_ZEROS
+
+
 def kind_of_names(names: Sequence[str]) -> str:
     """Describe most of the names if they are not gene symbols; "" for symbols."""
     for kind, pattern in _OTHER_NAMES.items():
@@ -89,8 +100,8 @@ def kind_of_names(names: Sequence[str]) -> str:
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
     """Raise InputError if rows are named like dimensions and columns like genes."""
-    rows = sum(_DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
-    genes = sum(_SYMBOL.fullmatch(name) is not None and not _DIMENSION.fullmatch(name) for name in columns)
+    rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
+    genes = sum(_SYMBOL.fullmatch(name) is not None and not DIMENSION.fullmatch(name) for name in columns)
     if len(symbols) > 1 and rows == len(symbols) and columns and 2 * genes > len(columns):
         raise InputError(
             f"{source}: rows are called {list_some(list(symbols), 3)}, columns {list_some(list(columns), 3)}: the table is "
@@ -111,5 +122,5 @@ def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:
         whole = (values == np.rint(values)).all(axis=0)
     named = [_ABOUT.fullmatch(re.sub(r"[^a-z]", "", name.lower())) is not None for name in columns]
     usual = float(np.median(scale[~whole])) if (~whole).any() else np.inf
-    other = [bool(whole[i]) or not _DIMENSION.fullmatch(name) for i, name in enumerate(columns)]
+    other = [bool(whole[i]) or not DIMENSION.fullmatch(name) for i, name in enumerate(columns)]
     return [i for i in range(len(columns)) if named[i] or (other[i] and scale[i] > _LARGER * usual)]
