@@ -46,7 +46,7 @@ _CHUNK_BYTES: Final = 1 << 18
 _MOST_JSON_BYTES: Final = 1 << 28
 _BYTES_A_CELL: Final = 8
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
-_OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content"}
+_OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content", "seeds"}
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMBER: Final = re.compile(
     r"[+-]?(?:\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*|\d*)"
@@ -134,6 +134,7 @@ class Table:
         self.notes = [*notes]
         self._rows = iter(rows)
         self._read_ahead: list[tuple[int, list[str]]] = []
+        self._where: list[str] = []
 
     def column(self, name: str) -> int | None:
         """Return the position of a column, None if the file has no such column."""
@@ -149,8 +150,9 @@ class Table:
         return tuple(self.header.index(name) for name in names)
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Give columns other names. names: old → new."""
-        self.header = _check_header([names.get(name, name) for name in self.header], self.name)
+        """Give columns other names, and those that have these names now a remark. names: old → new."""
+        others = {name: f"{name} (not chosen)" for name in names.values() if name not in names}
+        self.header = _check_header([(others | {**names}).get(name, name) for name in self.header], self.name)
 
     def keep(self, where: Mapping[str, str]) -> None:
         """Leave out the rows of which a column has another value. Raise InputError for a column that is not there."""
@@ -162,6 +164,7 @@ class Table:
                 )
             self._read_ahead = [row for row in self._read_ahead if row[1][column].strip() == value]
             self._rows = _with_value(self._rows, column, value)
+            self._where.append(name)
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line (from 1) and cells of every whole row; the others go to `rejected`."""
@@ -210,6 +213,11 @@ class Table:
                     f"{self.name}: column {name}: {quote(cell)} may be a thousand or a fraction; write its numbers with a "
                     "decimal point, and with nothing between thousands"
                 )
+
+    def note_unused(self, columns: Iterable[str]) -> None:
+        """Note the columns that nothing is read from; one without a name is called so."""
+        if names := [name or "one without a name" for name in columns if name not in self._where]:
+            self.notes.append(f"columns that are not used: {quote(', '.join(names), 120)}")
 
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
         """Yield some columns in parts, as texts, or as numbers where the file has typed ones; index: lines."""
@@ -502,6 +510,11 @@ class _ParquetTable(Table):
                 line += 1
                 yield line, ["" if cell is None else cell for cell in cells]
 
+    def note_unused(self, columns: Iterable[str]) -> None:
+        """Note the columns that nothing is read from; one without a name is called so."""
+        if names := [name or "one without a name" for name in columns if name not in self._where]:
+            self.notes.append(f"columns that are not used: {quote(', '.join(names), 120)}")
+
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
         line = 2
         for batch in self._batches(columns, rows):
@@ -535,7 +548,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 def json_rows(data: bytes, name: str) -> list[Any] | None:
     """Return the rows of JSON: of a list of objects, of an object a line, of {"rows": …}, of columns as pandas
-    writes them, and of {id: {…}}; None for other JSON and for what is none. A line that is no JSON is None.
+    writes them, and of {id: {…}}, perhaps by seed; None for other JSON and for what is none. A line that is no JSON is None.
 
     Raise InputError for a file that is too large.
     """
@@ -559,7 +572,17 @@ def json_rows(data: bytes, name: str) -> list[Any] | None:
         return [{column: cells[index] for column, cells in value.items()} for index in rows[0]]
     # {gene: {…}} is a knowledge pack.
     is_run = is_wrapped or any(_OF_RUNS & row.keys() for row in rows[:1])
-    return [{"id": key, **row} for key, row in value.items()] if is_run else None
+    return [{"id": key, **part} for key, row in value.items() for part in _by_seed(row)] if is_run else None
+
+
+def _by_seed(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each of a row's seeds: {"seeds": {"42": {…}}}; the row itself without them."""
+    seeds = row.get("seeds")
+    if not isinstance(seeds, dict) or not all(isinstance(part, dict) for part in seeds.values()):
+        yield row
+        return
+    shared = {key: value for key, value in row.items() if key != "seeds"}
+    yield from ({**shared, "seed": seed, **part} for seed, part in seeds.items())
 
 
 def _json_lines(text: str) -> list[Any] | None:

@@ -98,7 +98,7 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
     faults: dict[str, tuple[Rejected, ...]] = {}
     left_out = []
     for i, name in enumerate(table.header):
-        if name in _KEYS or name in INDEX_NAMES:
+        if name in _KEYS:
             continue
         texts = [cells[i] for cells in kept]
         numbers = [_number(text, table.styles[i]) for text in texts]
@@ -114,13 +114,13 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
             for text, number, line in zip(texts, numbers, lines, strict=True)
             if number is None and text.strip()
         )
+    table.note_unused(left_out)
     return ScoreTable(
         "external_score", table.name, tuple(ids), tuple(named), columns,
         frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)),
         frozenset(name for name, numbers in columns.items() if is_rank_name(name) and not _has_negatives(numbers)),
         faults, tuple(left_out), frozenset(name for name in columns if fold(name) in _DOWN),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
-        notes=(f"columns that are not used: {', '.join(left_out)}",) if left_out else (),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from core.datasets.external_scores import ScoreTable, read_external_scores, scor
 from core.datasets.inspect_logs import Epochs, is_log, read_log
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
 from core.datasets.replies import are_replies, read_replies
-from core.datasets.submissions import COLUMN_OF, SubmissionTable, TakeRow, is_submission, read_submission
+from core.datasets.submissions import COLUMN_OF, SubmissionTable, TakeRow, is_submission, is_used, read_submission
 from core.errors import UnknownFormat
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
@@ -79,9 +79,7 @@ def _rename(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> None
     if other:
         table.notes.append("read as " + ", ".join(f"{new}: {quote(old)}" for new, old in other.items()))
     table.rename(names)
-    unused = [name for name in table.header if name not in names.values() and name.strip()]
-    if unused:
-        table.notes.append(f"columns that are not used: {quote(', '.join(unused), 120)}")
+    table.note_unused(name for name in table.header if name not in names.values() and not is_used(name))
 
 
 def _are_pairs(table: Table, roles: Roles) -> bool:

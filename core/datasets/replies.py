@@ -48,14 +48,12 @@ def read_replies(table: Table, roles: Roles, sha256: str, take: TakeRow | None =
         models[of_role.get("model", "")] = None
         lines[key] = line
     repeats.refuse()
-    used = {*roles.of.values()}
-    unused = [name for name in table.header if name not in used and name]
+    table.note_unused(roles.unused)
     return SubmissionTable(
         *("submission", "C", "unknown", next(iter(models), "") if len(models) == 1 else "", tuple(rows)),
         lines=tuple(lines.values()),
         rejected=tuple(table.rejected),
         sha256=sha256,
-        notes=tuple(filter(None, (f"columns that are not used: {', '.join(unused)}" if unused else "",))),
     )  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTabl
     return SubmissionTable(
         "external_score", None, EXTERNAL_SCORE, "", (), spec=spec,
         note=describe(de, direction, turned=_what(table, turned)), lines=tuple(lines), sha256=identity,
-        rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])),
+        rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])), notes=table.notes,
     )  # fmt: skip
 
 

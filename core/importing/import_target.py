@@ -136,7 +136,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
     if not known:
         raise InputError(
             f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}). "
-            "Import the challenge's train.csv and test.csv first"
+            f"{_way(pair_ids)}"
         )
     return datasets.find(db, known[0][0])
 
@@ -233,6 +233,15 @@ def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     rejected = imports.rejected_rows_of(db, earlier)
     message = f"{path}: here already, as {name}; nothing changed"
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
+
+
+def _way(pair_ids: Sequence[str]) -> str:
+    if any("_" in pair_id for pair_id in pair_ids):
+        return "Import the challenge's train.csv and test.csv first"
+    return (
+        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which column names the pairs, "
+        "--column pert=NAME and --column gene=NAME which two do"
+    )
 
 
 def _in_quotes(pair_ids: Sequence[str]) -> str:

@@ -99,7 +99,7 @@ def write_run(
     record_import(db, settings, file, path, ImportedRows(run.done, rejected, target.id, run.id))
     remark = table.remark or (str(table.note) if table.spec.get("turned") else "")
     same = same_runs_sentence(run.name, [other.name for other in runs.list_same(db, run)])
-    message = " ".join(filter(None, (remark, same)))
+    message = "; ".join(filter(None, (remark, *table.notes, same)))
     return Imported(path, file.kind, run.name, run.done, tuple(rejected), message=message), replaced
 
 

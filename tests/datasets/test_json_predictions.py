@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from core.base.roles import TableOptions
 from core.datasets import SubmissionTable, read
-from core.errors import UnknownFormat
+from core.errors import InputError, UnknownFormat
 from core.importing.files import recognise
 
 ROWS = [
@@ -40,6 +41,23 @@ def test_reasoning_model_and_tokens_stay() -> None:
     assert isinstance(table, SubmissionTable)
     assert table.model_name == "m"
     assert [(row.prediction.tokens, row.events[0].content) for row in table.rows] == [(12, "It binds.")] * 2
+
+
+def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
+    ids = [f"P{i}_Ga" for i in range(6)]
+
+    def by_seed(*seeds: str) -> bytes:
+        reply = {"text": "<answer>A</answer>", "tokens": 12}
+        return json.dumps({"rows": {key: {"seeds": dict.fromkeys(seeds, reply)} for key in ids}}).encode()
+
+    one = read(by_seed("42"), "cache.json")
+    assert isinstance(one, SubmissionTable)
+    assert [(row.prediction.pair_id, row.prediction.prediction_up, row.prediction.tokens) for row in one.rows] == [
+        (key, 1.0, 12) for key in ids
+    ]
+    with pytest.raises(InputError, match="--where seed=42"):
+        read(by_seed("42", "43"), "cache.json")
+    assert read(by_seed("42", "43"), "cache.json", options=TableOptions(where={"seed": "42"})).lines == tuple(range(1, 12, 2))
 
 
 def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
