@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from core.actions import jobs, launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
@@ -17,10 +17,10 @@ from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
-from core.engine.shared_settings import one_model, one_server
+from core.engine.shared_settings import Model, Server
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
-from core.fields.record import setting
+from core.fields.setting import Whole, setting
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, ReadsTexts, RowMethod, method_named, methods
@@ -44,15 +44,13 @@ class Question:
 
     pert: str
     gene: str
-    method: str = setting("debate", "One that asks a model row by row, such as debate or prompt_only.", title="Method")
-    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
-    endpoint: str | None = one_server(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
-    model: str | None = one_model()
-    seed: int = setting(
-        0, "The random seed of the calls.", least=0, not_on_form="the form asks under seed 0; Ask again gives another answer"
-    )
+    method: Annotated[str, setting("One that asks a model row by row, such as debate or prompt_only.", title="Method")] = "debate"
+    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    endpoint: Annotated[Server, setting(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")] = None
+    model: Model = None
+    seed: Annotated[Whole, setting("The random seed of the calls.", where="command")] = 0
     options: Mapping[str, object] = field(default_factory=dict)
-    again: bool = setting(False, "Ask again, even if it was asked before.", not_on_form="the button Ask again does it")
+    again: Annotated[bool, setting("Ask again, even if it was asked before.", where="command")] = False
     calls: CallSettings = field(default_factory=CallSettings)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from core.actions.component_loader import default_dataset
 from core.actions.uploads_apart import read_apart
@@ -22,7 +22,8 @@ from core.cells.predicted_table import read_predicted_table
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
-from core.fields.record import setting, values_with_effect
+from core.fields.record import values_with_effect
+from core.fields.setting import setting
 from core.file_io import temporary_folder
 from core.hashes import sha256_of
 from core.importing import run_writer
@@ -60,35 +61,30 @@ class PredictionOptions:
     as in `ImportOptions`.
     """
 
-    dataset: str | None = setting(None, "The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted")
-    name: str | None = setting(
-        None,
-        "Name of the run; by default that of the file.",
-        title="Name of the run",
-        missing="the file's",
-        changes_result=False,
-    )
+    dataset: Annotated[
+        str | None, setting("The dataset whose pairs are predicted.", title="Dataset whose pairs are predicted")
+    ] = None
+    name: Annotated[
+        str | None,
+        setting(
+            "Name of the run; by default that of the file.", title="Name of the run", missing="the file's", changes_result=False
+        ),
+    ] = None
     cells: CellOptions = field(default_factory=CellOptions)
-    columns: Mapping[str, str] = setting(
-        {},
-        "Table: which column is pert, gene, log2_fc, p, …",
-        flag="--column",
-        metavar="ROLE=NAME",
-        not_on_form="each role has a control of its own",
-    )
-    rank_only: bool = setting(False, "Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
-    strict: bool = setting(
-        False,
-        "Refuse the file if one of its rows is bad.",
-        title="Refuse the file if one of its rows is bad",
-        changes_result=False,
-    )
-    replace: bool = setting(
-        False,
-        "Replace an existing run of that name.",
-        changes_result=False,
-        not_on_form="on a page the user deletes the other run first",
-    )
+    columns: Annotated[
+        Mapping[str, str],
+        setting("Table: which column is pert, gene, log2_fc, p, …", option="--column", metavar="ROLE=NAME", where="command"),
+    ] = field(default_factory=dict)
+    rank_only: Annotated[
+        bool, setting("Ranks instead of probabilities.", title="Ranks instead of probabilities", key="ranks")
+    ] = False
+    strict: Annotated[
+        bool,
+        setting(
+            "Refuse the file if one of its rows is bad.", title="Refuse the file if one of its rows is bad", changes_result=False
+        ),
+    ] = False
+    replace: Annotated[bool, setting("Replace an existing run of that name.", where="command", changes_result=False)] = False
 
     def as_import_options(self) -> ImportOptions:
         """Return the options that all imports share."""

@@ -7,24 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.ray_cluster import check_ray
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Status
-from core.engine.shared_settings import (
-    SERVERS_HELP,
-    calls_at_once,
-    cluster_address,
-    most_tokens,
-    several_servers,
-    where_predicted,
-)
-from core.engine.spec import BackendName, ExecutionSettings
+from core.engine.shared_settings import SERVERS_HELP, Backend, CallsAtOnce, ClusterAddress, Servers, TokenBudget
+from core.engine.spec import ExecutionSettings
 from core.errors import InputError, StateError, Unreachable
 from core.fields.record import values_of
+from core.fields.setting import setting
 from core.llm.endpoint import asks_several
 from core.llm.health import list_models
 from core.methods.base import method_named
@@ -38,15 +32,17 @@ PATIENCE_S = 10.0  # with a new server that is asked for its models
 class ChangedSettings:
     """Changed settings for resuming a run, each one of `ExecutionSettings`; None keeps a setting."""
 
-    endpoint: str | None = several_servers(
-        f"Continue on these servers, also after later resumes. {SERVERS_HELP}", missing="the present one"
-    )
-    token_budget: int | None = most_tokens("Tokens that the run may spend in all, also after later resumes.")
-    concurrency: int | None = calls_at_once(None, "Number of calls at once, also after later resumes.")
-    backend: BackendName | None = where_predicted(None, "Continue locally or on a Ray cluster, also after later resumes.")
-    ray_address: str | None = cluster_address(
-        None, "HOST:PORT of the Ray cluster, or auto for the one on this machine, also after later resumes."
-    )
+    endpoint: Annotated[
+        Servers,
+        setting(f"Continue on these servers, also after later resumes. {SERVERS_HELP}", missing="the present one"),
+    ] = None
+    token_budget: Annotated[TokenBudget, setting("Tokens that the run may spend in all, also after later resumes.")] = None
+    concurrency: Annotated[CallsAtOnce | None, setting("Number of calls at once, also after later resumes.")] = None
+    backend: Annotated[Backend | None, setting("Continue locally or on a Ray cluster, also after later resumes.")] = None
+    ray_address: Annotated[
+        ClusterAddress | None,
+        setting("HOST:PORT of the Ray cluster, or auto for the one on this machine, also after later resumes."),
+    ] = None
 
     def values(self) -> dict[str, Any]:
         """Return the changed settings, by the names of `change_settings`."""

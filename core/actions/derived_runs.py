@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
 from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.fields.record import setting, values_of
+from core.fields.record import values_of
+from core.fields.setting import Whole, setting
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
 from core.methods.recovered import RecoveredSettings
@@ -23,16 +25,12 @@ from core.transfer.permutation_null import N_PERMUTATIONS
 from core.transfer.prior_provenance import Provenance, explain_prior
 from core.transfer.protocols import EvaluationProtocol, predict_priors
 
-_NAMED = "the form of the page Run names every run"
-
 
 @dataclass(frozen=True, slots=True)
 class FusionRequest:
     """A fusion as a person asks for it. name: of the run that is saved."""
 
-    name: str = setting(
-        "", "The new run's name.", title="Name of the new run", required=True, changes_result=False, key="mix_name"
-    )
+    name: Annotated[str, setting("The new run's name.", title="Name of the new run", key="mix_name", changes_result=False)] = ""
     settings: FusionSettings = field(default_factory=FusionSettings)
 
 
@@ -41,16 +39,11 @@ class KnnRequest:
     """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved."""
 
     settings: KnnSettings
-    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
-    permutations: int = setting(
-        N_PERMUTATIONS,
-        "Under folds, the number of permutations for the null; 0 for none.",
-        least=0,
-        is_usage=True,
-        changes_result=False,
-        not_on_form="pages have the usual null, which is computed once and cached",
-    )
-    name: str | None = setting(None, "Also save the priors as a run.", changes_result=False, not_on_form=_NAMED)
+    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    permutations: Annotated[
+        Whole, setting("Under folds, the number of permutations for the null; 0 for none.", where="command", changes_result=False)
+    ] = N_PERMUTATIONS
+    name: Annotated[str | None, setting("Also save the priors as a run.", where="command", changes_result=False)] = None
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:

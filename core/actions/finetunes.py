@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_in
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.errors import InputError, NotFound, StateError
-from core.fields.record import setting
+from core.fields.record import read_options
+from core.fields.setting import setting
 from core.finetune import job_folder
 from core.finetune.examples import as_lines, cut
 from core.finetune.job_folder import FinetuneFolder, default_python, list_folders, refuse_missing_packages
 from core.finetune.merge import NAME as MANIFEST
 from core.finetune.merge import refuse_occupied
-from core.finetune.settings import BASE, OPTIONS, read_base
+from core.finetune.settings import BASE, FinetuneSettings, read_base
 from core.finetune.spec import FinetuneSpec, short_name
 from core.hashes import sha256_of
 from core.jobs.state import read_ending
-from core.methods.base import read_options
 from core.methods.prompts import C_PARAMETERS_B
 
 
@@ -30,17 +30,17 @@ from core.methods.prompts import C_PARAMETERS_B
 class FinetuneRequest:
     """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
 
-    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
-    base: str | None = setting(None, f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
-    options: Mapping[str, object] = setting(
-        {}, "A setting, such as rank=16.", flag="--set", metavar="KEY=VALUE", not_on_form="each of them has a control of its own"
-    )
-    out: Path | None = setting(
-        None,
-        "The folder of the merged model; by default one in the workspace.",
-        changes_result=False,
-        not_on_form="a page writes into its workspace alone",
-    )
+    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    base: Annotated[
+        str | None, setting(f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
+    ] = None
+    options: Annotated[
+        Mapping[str, object], setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command")
+    ] = field(default_factory=dict)
+    out: Annotated[
+        Path | None,
+        setting("The folder of the merged model; by default one in the workspace.", where="command", changes_result=False),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def plan(workspace: Workspace, request: FinetuneRequest) -> FinetunePlan:
     Raise InputError for settings, a base or labelled rows that are wrong.
     """
     base = read_base(request.base or BASE)
-    settings = read_options(OPTIONS, request.options)
+    settings = read_options(FinetuneSettings, request.options)
     dataset = default_dataset(workspace, request.dataset)
     pairs = [pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"]
     split = cut(pairs, settings["parts"], settings["seed"])

@@ -21,10 +21,12 @@ from core.engine.resolve import check_typed
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
+from core.fields.record import options_of
+from core.fields.setting import is_sha256
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import MOST_NAMED, Health
-from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
+from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.net.addresses import normalise
 from core.store import calls, datasets, runs
@@ -79,7 +81,7 @@ def describe_not_asked(workspace: Workspace, request: RunRequest, spec: RunSpec)
 
 def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
     """Return a request with the SHA-256 instead of the file of prompts in its options, and that file; None without one."""
-    for option in method.options:
+    for option in options_of(method.settings):
         file = request.options.get(option.name)
         if isinstance(file, PromptFile):
             return replace(request, options={**request.options, option.name: file.sha256}), file
@@ -245,9 +247,9 @@ def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
     InputError as `read_key_values` does, and for a path that cannot be opened.
     """
     values: dict[str, object] = dict(read_key_values(texts))
-    for option in method.options:
+    for option in options_of(method.settings):
         value = str(values.get(option.name, ""))
-        if option.kind == "prompts" and value and not is_sha256(value):
+        if option.about.names == "prompts" and value and not is_sha256(value):
             values[option.name] = prompt_files.open_file(Path(value))
         if option.name == "template" and value.strip() and "{" not in value:
             values[option.name] = prompt_files.read_template(Path(value))

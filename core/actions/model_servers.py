@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Final
+
+from annotated_types import Ge
 
 from core.actions.workspace import Workspace
 from core.engine.request import Price
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, Unreachable
-from core.fields.record import part, setting
+from core.fields.record import part
+from core.fields.setting import setting
 from core.fields.toml_table import read_toml
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
@@ -26,11 +29,15 @@ ENDPOINT_FILE: Final = "endpoints.toml"  # in data/: how model servers are asked
 class EndpointEntry:
     """A table [[endpoint]]. model: "" for all models there. calls: how it is asked. The prices are of a million tokens."""
 
-    address: str = setting(MISSING, "Address of the model server, ending in /v1.")
-    model: str = setting("", "The model with these settings; by default all models.")
+    address: Annotated[str, setting("Address of the model server, ending in /v1.")]
+    model: Annotated[str, setting("The model with these settings; by default all models.")] = ""
     calls: CallSettings = field(default_factory=CallSettings)
-    price_prompt: float | None = setting(None, "Price of a million prompt tokens.", least=0, changes_result=False)
-    price_completion: float | None = setting(None, "Price of a million answer tokens.", least=0, changes_result=False)
+    price_prompt: Annotated[
+        Annotated[float, Ge(0)] | None, setting("Price of a million prompt tokens.", changes_result=False)
+    ] = None
+    price_completion: Annotated[
+        Annotated[float, Ge(0)] | None, setting("Price of a million answer tokens.", changes_result=False)
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.price_prompt is None) != (self.price_completion is None):

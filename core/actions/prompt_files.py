@@ -13,10 +13,10 @@ from core.datasets.prompt_files import MAX_BYTES, PromptFile, read_prompts
 from core.engine.dependencies import load_pairs
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, StateError
+from core.fields.setting import is_sha256
 from core.file_io import read_file, replace_file
 from core.llm.client import Client
 from core.llm.kept_answer import TokenCounter
-from core.methods.base import is_sha256
 from core.methods.prompt_only import count_prompt, lacks_answer
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names

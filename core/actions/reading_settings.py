@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from core.engine.shared_settings import (
-    cached_answers,
-    calls_at_once,
-    most_tokens,
-    one_model,
-    one_server,
-    random_seed,
-)
-from core.fields.record import setting
+from core.engine.shared_settings import Cached, CallsAtOnce, Model, Seed, Server, TokenBudget
+from core.fields.setting import setting
 from core.llm.call_settings import CallSettings
-from core.methods.prompts import EFFORTS
+from core.llm.endpoint import CONCURRENCY
+from core.methods.prompts import Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,27 +17,31 @@ class ReadingSettings:
     """The settings of a reading. endpoint: by default that of the workspace; passage makes another run, and is for no reading
     that quotes anyway."""
 
-    name: str | None = setting(
-        None,
-        "The reading's name; by default made from rubric, run and model.",
-        name="reading_name",
-        title="Name of the reading",
-        flag="--name",
-        key="name",
-        changes_result=False,
-    )
-    effort: str = setting("", "Reasoning effort.", kind="choice", choices=EFFORTS, title="Reasoning effort")
-    seed: int = random_seed()
-    concurrency: int = calls_at_once()
-    token_budget: int | None = most_tokens()
-    cached: bool = cached_answers()
-    endpoint: str | None = one_server()
-    model: str | None = one_model()
-    passage: bool = setting(
-        False,
-        "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is stored and "
-        "marked there. If a row's judge gave no reason, the row's header shows it. A reading with this option is a separate run.",
-        title="Copy the sentence that decides",
-        command_help="Also copy the deciding sentence; such a reading is a separate run.",
-    )
+    name: Annotated[
+        str | None,
+        setting(
+            "The reading's name; by default made from rubric, run and model.",
+            title="Name of the reading",
+            name="reading_name",
+            option="--name",
+            key="name",
+            changes_result=False,
+        ),
+    ] = None
+    effort: Annotated[Effort, setting("Reasoning effort.", title="Reasoning effort")] = ""
+    seed: Seed = 0
+    concurrency: CallsAtOnce = CONCURRENCY
+    token_budget: TokenBudget = None
+    cached: Cached = True
+    endpoint: Server = None
+    model: Model = None
+    passage: Annotated[
+        bool,
+        setting(
+            "The model also copies the sentence on which its answer rests. If the text contains it word for word, it is "
+            "stored and marked there. If a row's judge gave no reason, the row's header shows it. A reading with this "
+            "option is a separate run.",
+            title="Copy the sentence that decides",
+        ),
+    ] = False
     calls: CallSettings = field(default_factory=CallSettings)

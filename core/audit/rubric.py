@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from core.audit.pattern import check_pattern
 from core.errors import InputError
-from core.fields.record import identity_of, part, setting
+from core.fields.record import identity_of, part
+from core.fields.setting import setting
 from core.fields.toml_table import TomlTable
 from core.hashes import sha256_of
 from core.texts import check_name
@@ -30,8 +31,8 @@ MOST_ANSWERS = 9  # one key each
 class Example:
     """A text and its right answer."""
 
-    text: str = setting(MISSING, "A text.")
-    answer: str = setting(MISSING, "The right answer for this text.")
+    text: Annotated[str, setting("A text.")]
+    answer: Annotated[str, setting("The right answer for this text.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +45,44 @@ class Rubric:
     either, people and models answer the question.
     """
 
-    name: str = setting(MISSING, "The name of the rubric.", title="Name", missing="names-a-pathway")
-    question: str = setting(MISSING, "The question about each text.", title="Question", missing="Does the brief name a pathway?")
-    answers: tuple[str, ...] = setting(
-        YES_NO, "The allowed answers; rates count the first.", title="Answers, with commas between"
-    )
-    unit: Unit = setting(
-        "brief",
-        "The kind of text that the question is about.",
-        title="Asked of",
-        words={
-            "brief": "each brief",
-            "speech": "each brief, rebuttal and verdict",
-            "verdict": "each verdict",
-            "row": "each whole row",
-            "claim": "each claim of a reading of claims",
-        },
-    )
-    roles: tuple[str, ...] = setting((), "The roles whose texts are asked about; all by default.", title="Roles", missing="all")
-    stages: tuple[str, ...] = setting(
-        (), "The stages whose texts are asked about; all by default.", title="Stages", missing="all"
-    )
+    name: Annotated[str, setting("The name of the rubric.", title="Name", missing="names-a-pathway")]
+    question: Annotated[str, setting("The question about each text.", title="Question", missing="Does the brief name a pathway?")]
+    answers: Annotated[
+        tuple[str, ...], setting("The allowed answers; rates count the first.", title="Answers, with commas between")
+    ] = YES_NO
+    unit: Annotated[
+        Unit,
+        setting(
+            "The kind of text that the question is about.",
+            title="Asked of",
+            words={
+                "brief": "each brief",
+                "speech": "each brief, rebuttal and verdict",
+                "verdict": "each verdict",
+                "row": "each whole row",
+                "claim": "each claim of a reading of claims",
+            },
+        ),
+    ] = "brief"
+    roles: Annotated[
+        tuple[str, ...], setting("The roles whose texts are asked about; all by default.", title="Roles", missing="all")
+    ] = ()
+    stages: Annotated[
+        tuple[str, ...], setting("The stages whose texts are asked about; all by default.", title="Stages", missing="all")
+    ] = ()
     examples: tuple[Example, ...] = part(())
-    dossier: bool = setting(False, "Whether a model also sees the row's dossier.", title="A model sees the row's dossier too")
+    dossier: Annotated[
+        bool, setting("Whether a model also sees the row's dossier.", title="A model sees the row's dossier too")
+    ] = False
     rule: str = ""
-    pattern: str = setting(
-        "",
-        "A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
-        title="Pattern (optional)",
-        missing="pathway|signalling",
-    )
+    pattern: Annotated[
+        str,
+        setting(
+            "A regular expression, case ignored: the answer is yes if it matches. Without one, people and models answer.",
+            title="Pattern (optional)",
+            missing="pathway|signalling",
+        ),
+    ] = ""
 
     def __post_init__(self) -> None:
         check_name("rubric", self.name)

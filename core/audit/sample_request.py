@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from core.fields.record import setting
+from core.fields.setting import Count, Whole, setting
 
 Design = Literal["simple", "stratified"]
 
@@ -14,19 +14,15 @@ Design = Literal["simple", "stratified"]
 class SampleRequest:
     """Texts to draw. size: None for no draw. seed: the same seed draws the same texts."""
 
-    size: int | None = setting(None, "Draw N texts to read.", name="sample", metavar="N", title="Texts", key="size", least=1)
-    design: Design = setting(
-        "simple",
-        "At random, or by a model's answers, which needs a reading.",
-        name="by",
-        title="How they are drawn",
-        words={"simple": "at random", "stratified": "equal numbers of each of the judge's answers"},
-        command_help="simple (at random) or stratified (by the judge's answer).",
-        key="by",
-    )
-    seed: int = setting(
-        0,
-        "Random seed; the same seed draws the same texts.",
-        least=0,
-        not_on_form="a page uses the number of earlier samples, so that a new sample has other texts",
-    )
+    size: Annotated[Count | None, setting("Draw N texts to read.", title="Texts", name="sample", metavar="N", key="size")] = None
+    design: Annotated[
+        Design,
+        setting(
+            "At random, or by a model's answers, which needs a reading.",
+            title="How they are drawn",
+            words={"simple": "at random", "stratified": "equal numbers of each of the judge's answers"},
+            name="by",
+            key="by",
+        ),
+    ] = "simple"
+    seed: Annotated[Whole, setting("Random seed; the same seed draws the same texts.", where="command")] = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from core.fields.record import setting
+from core.fields.setting import setting
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
@@ -49,9 +49,9 @@ class Arm:
 class Hypothesis:
     """What is claimed of an arm against the base before the first arm is made, and what will be seen if it is true."""
 
-    claim: str = setting(MISSING, "What is claimed.")
-    prediction: str = setting(MISSING, "What will be seen if it is true.")
-    arm: str = setting("", "The arm that it is about; may be left out where one is tested.")
+    claim: Annotated[str, setting("What is claimed.")]
+    prediction: Annotated[str, setting("What will be seen if it is true.")]
+    arm: Annotated[str, setting("The arm that it is about; may be left out where one is tested.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,8 @@ from core.cells.confounders import Confounder, describe_even, find_confounders
 from core.cells.contradictions import describe_other_controls, describe_second_genes
 from core.cells.strata import comparable_strata, stratum_of_cells
 from core.errors import InputError
-from core.fields.record import options_of, setting
+from core.fields.record import options_of
+from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes
 from core.symbols.perturbations import PerturbationNames, read_perturbations
 from core.texts import list_some
@@ -30,53 +31,59 @@ class ReadingSettings:
     """How cells are read. perturbation: the column of obs, None to find it. control: values of the controls or patterns, none to
     find them. where: column → the value that cells have to have. across: columns whose values are taken together."""
 
-    perturbation: str | None = setting(
-        None,
-        "What was done to a cell: a column of obs; found by name.",
-        title="Perturbation column",
-        missing=FOUND,
-        metavar="COLUMN",
-    )
-    control: tuple[str, ...] = setting(
-        (),
-        "The column's value for control cells, or a pattern such as 'NT*'; only these count then. Found by name without it.",
-        title="Values of controls",
-        metavar="VALUE",
-        repeated=True,
-    )
-    gene_names: str | None = setting(
-        None,
-        "The column of var that names the genes, or index; found by the perturbed symbols.",
-        title="Column of gene names in var",
-        missing=FOUND,
-        metavar="COLUMN",
-    )
-    separator: str | None = setting(
-        None,
-        "What joins the genes of a combination, such as _; found by itself.",
-        title="Between genes of a combination",
-        missing=FOUND,
-    )
-    values: ValueScale | None = setting(
-        None,
-        "What the values are: counts (or their means), or log1p of normalised counts; told from them by default.",
-        title="What the values are",
-        missing="told from the values",
-        is_usage=True,
-    )
-    layer: str | None = setting(
-        None, "The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME"
-    )
-    where: Mapping[str, str] = setting(
-        {}, "Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE"
-    )
-    across: tuple[str, ...] = setting(
-        (),
-        "Take the cell lines (or types) in this column together.",
-        title="Columns taken together",
-        metavar="COLUMN",
-        repeated=True,
-    )
+    perturbation: Annotated[
+        str | None,
+        setting(
+            "What was done to a cell: a column of obs; found by name.",
+            title="Perturbation column",
+            missing=FOUND,
+            metavar="COLUMN",
+        ),
+    ] = None
+    control: Annotated[
+        tuple[str, ...],
+        setting(
+            "The column's value for control cells, or a pattern such as 'NT*'; only these count then. Found by name without it.",
+            title="Values of controls",
+            metavar="VALUE",
+        ),
+    ] = ()
+    gene_names: Annotated[
+        str | None,
+        setting(
+            "The column of var that names the genes, or index; found by the perturbed symbols.",
+            title="Column of gene names in var",
+            missing=FOUND,
+            metavar="COLUMN",
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        setting(
+            "What joins the genes of a combination, such as _; found by itself.",
+            title="Between genes of a combination",
+            missing=FOUND,
+        ),
+    ] = None
+    values: Annotated[
+        ValueScale | None,
+        setting(
+            "What the values are: counts (or their means), or log1p of normalised counts; told from them by default.",
+            title="What the values are",
+            missing="told from the values",
+        ),
+    ] = None
+    layer: Annotated[
+        str | None, setting("The layer, or entry of obsm, that holds the values; X without it.", missing="X", metavar="NAME")
+    ] = None
+    where: Annotated[
+        Mapping[str, str],
+        setting("Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE"),
+    ] = field(default_factory=dict)
+    across: Annotated[
+        tuple[str, ...],
+        setting("Take the cell lines (or types) in this column together.", title="Columns taken together", metavar="COLUMN"),
+    ] = ()
 
 
 READING_VERSION: Final = 4  # increase this if the same file and settings are read differently

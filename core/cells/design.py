@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from core.cells.groups import CellGroups
 from core.cells.mock_perturbations import Mocks, draw_mocks
 from core.cells.replicates import CellGroup, Replicates, build_replicates, find_kind
 from core.cells.strata import split_by_depth
-from core.fields.record import setting
+from core.fields.setting import Count, setting
 from core.stats.arrays import Codes
 
 
@@ -22,12 +23,13 @@ class DesignSettings:
     not test replicates.
     """
 
-    depth_bins: int = setting(
-        4, "Compare cells inside of this many bins of cells with as many genes seen; 1 for none.", title="Bins of depth", least=1
-    )
-    cells_alone: bool = setting(
-        False, "Labels rest on cells alone; replicates (guides, batches) are not tested.", title="Do not test replicates"
-    )
+    depth_bins: Annotated[
+        Count,
+        setting("Compare cells inside of this many bins of cells with as many genes seen; 1 for none.", title="Bins of depth"),
+    ] = 4
+    cells_alone: Annotated[
+        bool, setting("Labels rest on cells alone; replicates (guides, batches) are not tested.", title="Do not test replicates")
+    ] = False
 
 
 @dataclass(frozen=True, eq=False)

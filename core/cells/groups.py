@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from annotated_types import Ge
 
 from core.cells.anndata_file import CellFile
 from core.cells.columns import texts
@@ -15,7 +17,8 @@ from core.cells.conditions import Conditions
 from core.cells.gene_names import ENSEMBL
 from core.cells.strata import LEAST_CONTROLS
 from core.errors import InputError
-from core.fields.record import check_values, setting
+from core.fields.record import check_values
+from core.fields.setting import setting
 from core.stats.arrays import Floats
 from core.symbols.perturbations import read_perturbations
 from core.texts import list_some
@@ -32,17 +35,16 @@ class GroupSettings:
     measured; whether its guides work is then unknown.
     """
 
-    min_cells: int = setting(
-        MIN_CELLS, "The fewest cells of a perturbation.", title="Fewest cells of a perturbation", least=2, key="min"
-    )
-    leave_out_small: bool = setting(
-        False, "Leave out perturbations with fewer cells.", title="Leave out perturbations with fewer"
-    )
-    keep_unknown: bool = setting(
-        False,
-        "Keep perturbations whose gene is not among the genes.",
-        title="Keep perturbed genes that were not measured",
-    )
+    min_cells: Annotated[
+        int, Ge(2), setting("The fewest cells of a perturbation.", title="Fewest cells of a perturbation", key="min")
+    ] = MIN_CELLS
+    leave_out_small: Annotated[
+        bool, setting("Leave out perturbations with fewer cells.", title="Leave out perturbations with fewer")
+    ] = False
+    keep_unknown: Annotated[
+        bool,
+        setting("Keep perturbations whose gene is not among the genes.", title="Keep perturbed genes that were not measured"),
+    ] = False
 
     def __post_init__(self) -> None:
         check_values(self)

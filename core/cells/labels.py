@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
+from annotated_types import Gt, Le
 
 from core.cells.differential_expression import GeneChanges, GuideExpression
 from core.cells.gene_names import GeneNames
 from core.errors import InputError
-from core.fields.record import check_values, setting
+from core.fields.record import check_values
+from core.fields.setting import Positive, setting
 from core.stats.arrays import Floats
 
 UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
 MOST_REMAINING = 0.7  # the share of a target's expression that a working guide may leave
+
+
+_HALF_MORE: Final = math.log2(1.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +33,14 @@ class Thresholds:
     the BioReasoning challenge, whose fold changes are shrunk; these are not.
     """
 
-    fdr: float = setting(0.05, "Up or down: FDR below this.", title="Up or down: FDR below", above=0, most=1)
-    log2_fc: float = setting(
-        math.log2(1.5), "Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from", above=0
+    fdr: Annotated[float, Gt(0), Le(1), setting("Up or down: FDR below this.", title="Up or down: FDR below")] = 0.05
+    log2_fc: Annotated[
+        Positive, setting("Up or down: |log2 fold change| of at least this.", title="… and |log2 fold change| from")
+    ] = _HALF_MORE
+    none_fdr: Annotated[float, Gt(0), Le(1), setting("None: FDR of at least this.", title="None: FDR from")] = 0.05
+    none_log2_fc: Annotated[Positive, setting("None: |log2 fold change| below this.", title="… and |log2 fold change| below")] = (
+        0.25
     )
-    none_fdr: float = setting(0.05, "None: FDR of at least this.", title="None: FDR from", above=0, most=1)
-    none_log2_fc: float = setting(0.25, "None: |log2 fold change| below this.", title="… and |log2 fold change| below", above=0)
 
     def __post_init__(self) -> None:
         check_values(self)

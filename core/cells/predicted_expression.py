@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedP
 from core.cells.scales import Scale, tell_scale, tell_scale_beside
 from core.cells.value_facts import ValueFacts, linear_values, measure_values
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.stats.arrays import Codes, Floats
 
 CONTROL = ""  # the group of the controls
@@ -42,17 +43,18 @@ class CellOptions(ReadingSettings):
     instance from linear decoders, as 0, and count them.
     """
 
-    real: Path | None = setting(
-        None,
-        "AnnData with real control cells, for predictions without any.",
-        title="Real control cells, if the predictions have none",
-        key="real_path",
-    )
-    clip_negative: bool = setting(
-        False,
-        "AnnData: read negative values (for instance from linear decoders) as 0.",
-        title="Read negative values as 0",
-    )
+    real: Annotated[
+        Path | None,
+        setting(
+            "AnnData with real control cells, for predictions without any.",
+            title="Real control cells, if the predictions have none",
+            key="real_path",
+        ),
+    ] = None
+    clip_negative: Annotated[
+        bool,
+        setting("AnnData: read negative values (for instance from linear decoders) as 0.", title="Read negative values as 0"),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 
 from core.cells.labels import DOWN, NONE, UP
 from core.errors import InputError, SettingError
-from core.fields.record import check_values, setting
+from core.fields.record import check_values
+from core.fields.setting import Count, Share, Whole, setting
 from core.stats.arrays import Floats
 
 SPLITS = ("train", "validation", "test")
@@ -26,20 +28,23 @@ class SamplingSettings:
     least_effects: perturbations that change fewer genes are left out. pert_shares, gene_shares: of train, validation and test.
     """
 
-    all_pairs: bool = setting(False, "Every labelled pair of a split, not a sample.", title="All labelled pairs, not a sample")
-    most_effects: int = setting(
-        9, "The most effects of a perturbation.", title="Most effects of a perturbation", key="most", least=1
-    )
-    least_effects: int = setting(
-        9, "Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least", least=1
-    )
-    pert_shares: tuple[float, float, float] = setting(
-        (0.8, 0.1, 0.1), "Shares of perturbations: train, validation, test.", title="Shares of perturbations", least=0, most=1
-    )
-    gene_shares: tuple[float, float, float] = setting(
-        (0.6, 0.2, 0.2), "Shares of genes: train, validation, test.", title="Shares of genes", least=0, most=1
-    )
-    seed: int = setting(0, "The seed of splits and sample.", title="Seed", least=0)
+    all_pairs: Annotated[
+        bool, setting("Every labelled pair of a split, not a sample.", title="All labelled pairs, not a sample")
+    ] = False
+    most_effects: Annotated[
+        Count, setting("The most effects of a perturbation.", title="Most effects of a perturbation", key="most")
+    ] = 9
+    least_effects: Annotated[
+        Count,
+        setting("Perturbations that change fewer genes are left out.", title="Least effects of a perturbation", key="least"),
+    ] = 9
+    pert_shares: Annotated[
+        tuple[Share, Share, Share], setting("Shares of perturbations: train, validation, test.", title="Shares of perturbations")
+    ] = (0.8, 0.1, 0.1)
+    gene_shares: Annotated[
+        tuple[Share, Share, Share], setting("Shares of genes: train, validation, test.", title="Shares of genes")
+    ] = (0.6, 0.2, 0.2)
+    seed: Annotated[Whole, setting("The seed of splits and sample.", title="Seed")] = 0
 
     def __post_init__(self) -> None:
         check_values(self)

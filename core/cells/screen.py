@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
+from annotated_types import Ge
 
 from core.cells.anndata_file import CellFile, CountSummary, open_cells
 from core.cells.calibration import Calibration, calibrate
@@ -28,9 +29,10 @@ from core.cells.gene_names import GeneNames
 from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_confounded
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
-from core.cells.strata import strata_of_batches, within_setting
+from core.cells.strata import Within, strata_of_batches
 from core.cells.transforms import read_counts
-from core.fields.record import identity_of, setting
+from core.fields.record import identity_of
+from core.fields.setting import setting
 from core.stats.arrays import Codes, Floats
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -46,26 +48,34 @@ class LabelSettings(ReadingSettings):
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
-    batch: str | None = setting(
-        None,
-        "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
-        title="Batch column",
-        missing=FOUND,
-        metavar="COLUMN",
-    )
-    guide: str | None = setting(None, "A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
-    within: tuple[str, ...] = within_setting()
+    batch: Annotated[
+        str | None,
+        setting(
+            "A cell's batch, inside of which cells are compared; found by name. none: compare across batches.",
+            title="Batch column",
+            missing=FOUND,
+            metavar="COLUMN",
+        ),
+    ] = None
+    guide: Annotated[
+        str | None, setting("A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
+    ] = None
+    within: Within = ()
     groups: GroupSettings = field(default_factory=GroupSettings)
     design: DesignSettings = field(default_factory=DesignSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
-    most_remaining: float = setting(
-        MOST_REMAINING,
-        "A guide failed if more than this share of its target's expression remains.",
-        title="Most of a target's expression that a working guide leaves",
-        least=0,
-    )
-    in_memory: bool = setting(False, "Read the whole file at once.", title="Read the whole file at once", changes_result=False)
+    most_remaining: Annotated[
+        float,
+        Ge(0),
+        setting(
+            "A guide failed if more than this share of its target's expression remains.",
+            title="Most of a target's expression that a working guide leaves",
+        ),
+    ] = MOST_REMAINING
+    in_memory: Annotated[
+        bool, setting("Read the whole file at once.", title="Read the whole file at once", changes_result=False)
+    ] = False
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs of the labels, as plain data."""

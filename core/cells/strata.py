@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from core.cells.columns import require_column, texts
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats
 
 LEAST_CONTROLS: Final = 2  # fewest controls of a stratum for comparing perturbed cells
@@ -19,15 +19,14 @@ CONTROLS_PER_BIN: Final = 40  # fewest controls in a bin of similar depth
 _LARGEST_Z: Final = 37.0  # a p of 1e-300, beyond which there is no p to tell z from
 
 
-def within_setting() -> Any:
-    """Return the setting of the columns inside of whose values cells are compared."""
-    return setting(
-        (),
+Within = Annotated[
+    tuple[str, ...],
+    setting(
         "Compare cells inside each value of this column of obs (a batch, a cell line), and pool.",
         title="Compare inside each",
         metavar="COLUMN",
-        repeated=True,
-    )
+    ),
+]
 
 
 def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:

@@ -28,15 +28,10 @@ app = typer.Typer()
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Cells with counts in X: AnnData (.h5ad).")]
 _LABELLING = (GroupSettings, DesignSettings, Thresholds, SamplingSettings)
 _OF_LABELS = [option.name for record in _LABELLING for option in options_of(record)]
-_NOT_DESCRIBED = {
-    **dict.fromkeys((*_OF_LABELS, "most_remaining"), "it describes a file before anything is labelled"),
-    "within": "nothing is compared while a file is described",
-    "in_memory": "only what is said of the cells is read",
-}
 
 
 @app.command()
-@takes(LabelSettings, without=_NOT_DESCRIBED)
+@takes(LabelSettings, without=(*_OF_LABELS, "most_remaining", "within", "in_memory"))
 def describe(
     file: File,
     chosen: dict[str, Any],
@@ -50,7 +45,7 @@ def describe(
 
 
 @app.command()
-@takes(LabelRequest)
+@takes(LabelRequest, required=("name",))
 def labels(
     context: typer.Context,
     file: File,

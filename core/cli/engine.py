@@ -28,13 +28,10 @@ from core.types import LIVE_STATES
 
 app = typer.Typer()
 
-_RUN = "it makes no run, of which this would be said"
-_CARRIED_OUT = "it asks a few questions and carries out no run"
-_NOT_OF_A_SERVER = {
-    **dict.fromkeys(("dataset", "rows", "name", "labels", "seed", "repeat"), _RUN),
-    **dict.fromkeys(("concurrency", "timeout_s", "max_answer_mb", "token_budget", "cached"), _CARRIED_OUT),
-    **dict.fromkeys(("backend", "ray_address"), _CARRIED_OUT),
-}
+_OF_RUNS = (  # settings that a check of a server, which makes no run, does without
+    *("dataset", "rows", "name", "labels", "seed", "repeat", "concurrency", "timeout_s", "max_answer_mb", "token_budget"),
+    *("cached", "backend", "ray_address"),
+)
 
 
 @app.command()
@@ -85,7 +82,7 @@ def worker(context: typer.Context, run: RunName) -> None:
 
 
 @app.command()
-@takes(RunRequest, without=_NOT_OF_A_SERVER)
+@takes(RunRequest, without=_OF_RUNS)
 def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],

@@ -16,7 +16,7 @@ app = typer.Typer()
 
 
 @app.command("gene-sets")
-@takes(ModelRequest, no_form="gene sets are files of a benchmark of PerturbQA, which no page reads")
+@takes(ModelRequest)
 def gene_sets(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +14,7 @@ from core.config import load_settings
 
 if TYPE_CHECKING:
     from core.actions.workspace import Workspace
-    from core.fields.option import Option
+    from core.fields.setting import Option
 
 Complete = Callable[[typer.Context, str], list[str]]
 ListNames = Callable[["Workspace"], Iterable[str]]
@@ -138,5 +138,7 @@ def complete_option(option: Option) -> Complete | None:
         **{"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack},
         "ranking": complete_ranking,
     }
-    of_kinds = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces, "references": _complete_reference}
-    return of_kinds.get(option.kind) or (of_names.get(option.name) if option.kind == "text" else None)
+    of_named = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces}
+    if option.kind is Mapping:
+        return _complete_reference if option.about.names else None
+    return of_named.get(option.about.names) or (None if option.about.names or option.several else of_names.get(option.name))

@@ -15,7 +15,7 @@ from core.cli.base import Json, show
 from core.cli.names import RunName
 from core.cli.results import show_result
 from core.errors import InputError, MissingPackage
-from core.fields.option import split_names
+from core.fields.setting import split_names
 from core.scoring import run_scores
 from core.scoring.compare_runs import SeveralComparisons, compare_runs
 from core.scoring.other_scores import other_scores_of_run

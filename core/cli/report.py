@@ -17,7 +17,7 @@ from core.cli import walk as walk_commands
 from core.cli.base import Json, ReplaceFile, say, show, show_deleted, show_file
 from core.cli.names import RunName
 from core.errors import InputError
-from core.fields.option import split_names
+from core.fields.setting import split_names
 from core.records import from_json
 from core.report.build import build_file, load_parts
 from core.report.byline import Byline

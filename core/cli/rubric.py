@@ -172,7 +172,7 @@ def worth(
     """Compare a run's rows with an answer and those without: hits, and contributions to DE and DIR."""
     from core.actions import readings
     from core.features.arguments.worth import load_outcomes, rubric_worth
-    from core.fields.option import split_names
+    from core.fields.setting import split_names
     from core.scoring import run_scores
 
     with context.obj.store.read() as db:

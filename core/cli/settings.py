@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from functools import wraps
 from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from core.cli.names import complete_option
 from core.errors import InputError, SettingError
-from core.fields.option import Option
 from core.fields.record import options_of
+from core.fields.setting import Option
 
 F = TypeVar("F", bound=Callable[..., Any])
-_TYPES = {"flag": bool, "file": Path}  # numbers and choices are texts, which the declaration reads
-_NUMBERS: Mapping[str, Callable[[Any], Any]] = {
-    "int": int,
-    "float": float,
-    "numbers": lambda texts: [float(text) for text in texts],
-}
+_TYPES = {bool: bool, Path: Path}  # numbers and choices are texts, which the declaration reads
 _EMPTY = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The settings that a command has options for. without: what it leaves out, with the reason of each. no_form: why no page has
-    a form."""
+    """The settings that a command has options for. required: those that have to be given although they have a default."""
 
     record: type
     options: tuple[Option, ...]
-    without: Mapping[str, str] = field(default_factory=dict)
-    no_form: str = ""
+    required: Collection[str] = ()
 
     def pop(self, values: dict[str, Any]) -> dict[str, Any]:
         """Take the values of the options out of a command's parameters; return what they mean, by the settings' names."""
@@ -53,16 +47,19 @@ class Taken:
                 raise
             raise InputError(f"{option.option}: {error.problem}") from error
 
+    def is_needed(self, option: Option) -> bool:
+        """Return whether the command has to be given a setting."""
+        return option.default is MISSING or option.name in self.required
 
-def takes(record: type, *, without: Mapping[str, str] | None = None, no_form: str = "") -> Callable[[F], F]:
-    """Give a command an option for each setting of a record, without those that are named, each with its reason.
 
-    The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. no_form: why no page
-    has a form of the settings.
+def takes(record: type, *, without: Collection[str] = (), required: Collection[str] = ()) -> Callable[[F], F]:
+    """Give a command an option for each setting of a record, without those that are named.
+
+    The command gets all values as `chosen`, by name, instead of the options. `taken_by` returns what it has. required: as of
+    `Taken`.
     """
-    left_out = without or {}
-    options = tuple(each for each in options_of(record) if not each.not_on_command and each.name not in left_out)
-    taken = Taken(record, options, left_out, no_form)
+    options = tuple(each for each in options_of(record) if each.about.where != "elsewhere" and each.name not in without)
+    taken = Taken(record, options, required)
 
     def decorate(command: F) -> F:
         @wraps(command)
@@ -73,7 +70,7 @@ def takes(record: type, *, without: Mapping[str, str] | None = None, no_form: st
         signature = inspect.signature(command, eval_str=True)
         parameters = list(signature.parameters.values())
         at = list(signature.parameters).index("chosen")
-        parameters[at : at + 1] = map(_parameter, options)
+        parameters[at : at + 1] = [_parameter(option, taken.is_needed(option)) for option in options]
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -88,24 +85,56 @@ def taken_by(callback: Callable[..., Any]) -> Taken | None:
     return getattr(callback, "taken", None)
 
 
+def listing(settings_of: Callable[[Mapping[str, Any]], type | None]) -> type[TyperCommand]:
+    """Return a kind of command whose --help also lists what its --set takes.
+
+    settings_of: of the words before --help, the record whose settings these are; None to list none.
+    """
+
+    class Listing(TyperCommand):
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            super().format_help(ctx, formatter)
+            record = settings_of(ctx.params)
+            options = () if record is None else options_of(record)
+            if options:
+                with formatter.section("Settings, each by --set NAME=VALUE"):
+                    formatter.write_dl([(option.name, _describe(option)) for option in options])
+
+    return Listing
+
+
+def _describe(option: Option) -> str:
+    """Return the meaning of a setting, its values and its default."""
+    value = option.default
+    usual = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value
+    default = "needed" if value is MISSING else f"default {'none' if value in (None, '', ()) else usual}"
+    return f"{option.about.help} [{option.expected}; {default}]"
+
+
+def option_help(option: Option) -> str:
+    """Return what the option of a setting does, in --help."""
+    help = option.about.help
+    return f"Say no to what is so by default: {help[:1].lower()}{help[1:]}" if option.negates else help
+
+
 def _parameter_name(option: Option) -> str:
     return f"{option.name}_" if iskeyword(option.name) else option.name
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _parameter(option: Option, is_needed: bool) -> inspect.Parameter:
     kind, default = _type_of(option), option.default
-    if option.is_needed:
+    if is_needed:
         default = _EMPTY
     elif option.negates:
         default = False
     elif option.is_repeated:
         default = None
     elif option.several:
-        default = ",".join(default)
+        default = ",".join(map(str, default))
     about = typer.Option(
         option.option,
         metavar=_metavar(option),
-        help=option.option_help,
+        help=option_help(option),
         autocompletion=complete_option(option),
     )
     annotation: Any = Annotated[kind | None if default is None else kind, about]
@@ -114,21 +143,17 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _metavar(option: Option) -> str | None:
     """Return what stands for the value in --help; None for what typer says."""
-    if option.metavar or option.choices:
-        return option.metavar or "|".join(option.named_choices)
-    if option.kind == "numbers":
-        return f"<{','.join(['float'] * len(option.default))}>"
-    if option.kind in _NUMBERS:
-        return f"<{option.kind}>{f' [{option.range}]' if option.is_usage and option.range else ''}"
-    return None
+    if option.about.metavar or option.choices:
+        return option.about.metavar or "|".join(option.named_choices)
+    if option.kind not in (int, float):
+        return None
+    return f"<{','.join([option.kind.__name__] * max(option.length, 1))}>{f' [{option.range}]' if option.range else ''}"
 
 
 def _type_of(option: Option) -> Any:
-    if option.kind == "numbers":
-        return tuple[(str,) * len(option.default)]  # type: ignore[misc]
-    if option.is_repeated:
-        return list[str]
-    return _TYPES.get(option.kind, str)
+    if option.length:
+        return tuple[(str,) * option.length]  # type: ignore[misc]
+    return list[str] if option.is_repeated else _TYPES.get(option.kind, str)
 
 
 def _value(option: Option, value: Any) -> Any:
@@ -143,9 +168,11 @@ def _value(option: Option, value: Any) -> Any:
 
 
 def _is_wrong_usage(option: Option, value: Any) -> bool:
-    """Return whether a value that may not stand here is wrong usage: where the option says so, and where it is no number."""
+    """Return whether a value has a form that it may not have: none of the choices, or no number."""
+    if option.kind not in (int, float) or (option.several and not option.length):
+        return bool(option.choices)
     try:
-        _NUMBERS.get(option.kind, str)(value)
+        tuple(map(option.kind, value if option.length else [value]))
     except ValueError:
         return True
-    return option.is_usage
+    return False

@@ -35,14 +35,10 @@ app = typer.Typer()
 
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
-_NOT_OF_ONE_ROW = {
-    "protocol": "an option of its own, whose default follows from the row's label",
-    "strength": "one row has no support to compare with",
-}
 
 
 @app.command()
-@takes(KnnRequest)
+@takes(KnnRequest, required=("spaces",))
 def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False, as_json: Json = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
     asked = make(KnnRequest, with_power_of_effects(chosen))
@@ -73,7 +69,7 @@ def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
 
 
 @app.command()
-@takes(KnnSettings, without=_NOT_OF_ONE_ROW)
+@takes(KnnSettings, without=("protocol", "strength"), required=("spaces",))
 def neighbours(
     context: typer.Context,
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="A row's id: perturbation_gene.")],
@@ -97,7 +93,7 @@ def neighbours(
 
 
 @app.command()
-@takes(FusionRequest)
+@takes(FusionRequest, required=("name", "base", "w_de", "w_dir"))
 def fuse(
     context: typer.Context,
     chosen: dict[str, Any],

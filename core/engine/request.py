@@ -6,28 +6,30 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from core.engine.shared_settings import (
-    cached_answers,
-    calls_at_once,
-    cluster_address,
-    longest_answer,
-    most_tokens,
-    one_model,
-    one_server,
-    random_seed,
-    seconds_to_wait,
-    several_servers,
-    where_predicted,
+    Backend,
+    Cached,
+    CallsAtOnce,
+    ClusterAddress,
+    LongestAnswer,
+    Model,
+    Seed,
+    Server,
+    Servers,
+    Timeout,
+    TokenBudget,
 )
-from core.engine.spec import VIEWS, BackendName, LabelViewSpec
+from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound
-from core.fields.record import make, options_of, setting
+from core.fields.record import make, options_of
+from core.fields.setting import Count, Whole, setting
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
+from core.llm.endpoint import CONCURRENCY, MAX_ANSWER_MB, TIMEOUT_S
 from core.methods.base import Method
 from core.types import ASKED, Pair
 
@@ -40,9 +42,9 @@ _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 class ModelRequest:
     """Which model is asked, and how. endpoint: by default that of the settings."""
 
-    endpoint: str | None = one_server()
-    model: str | None = one_model()
-    seed: int = random_seed()
+    endpoint: Server = None
+    model: Model = None
+    seed: Seed = 0
     calls: CallSettings = field(default_factory=CallSettings)
 
 
@@ -58,60 +60,55 @@ class RunRequest:
     """
 
     method: str
-    dataset: str | None = setting(None, "By default the only one that is not the demo.", not_on_form="the sidebar chooses it")
+    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
     options: Mapping[str, object] = field(default_factory=dict)
-    rows: str | tuple[str, ...] = setting(
-        "", 'Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".', kind="text"
-    )
-    name: str | None = setting(
-        None,
-        "The run's name; by default made from the method and the rows.",
-        title="Name of the run",
-        key="run_name",
-        changes_result=False,
-    )
-    model: str | None = one_model()
-    labels: str | LabelViewSpec = setting(
-        "auto",
-        "Evidence from labelled rows, examples and base rates use only these labels.",
-        kind="choice",
-        choices=("auto", *VIEWS),
-        words={
-            "auto": "auto: labels of other folds for labelled rows, all training labels for the others",
-            "all": "all: all training labels",
-            "blinded": "blinded: no label of any chosen row's perturbation or gene",
-            "folds": "folds: labels of other folds",
-        },
-        title="Labels that the run may use",
-        command_help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.",
-    )
-    seed: int = random_seed("The run's random seed: of the calls, and of examples in prompts.", "run_seed")
-    repeat: int = setting(0, "Tells apart runs that are the same in everything else.", title="Repeat", least=0)
+    rows: Annotated[str | tuple[str, ...], setting('Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = ""
+    name: Annotated[
+        str | None,
+        setting(
+            "The run's name; by default made from the method and the rows.",
+            title="Name of the run",
+            key="run_name",
+            changes_result=False,
+        ),
+    ] = None
+    model: Model = None
+    labels: Annotated[
+        Literal["auto", "all", "blinded", "folds"] | LabelViewSpec,
+        setting(
+            "Evidence from labelled rows, examples and base rates use only these labels.",
+            title="Labels that the run may use",
+            words={
+                "auto": "auto: labels of other folds for labelled rows, all training labels for the others",
+                "all": "all: all training labels",
+                "blinded": "blinded: no label of any chosen row's perturbation or gene",
+                "folds": "folds: labels of other folds",
+            },
+        ),
+    ] = "auto"
+    seed: Annotated[Seed, setting("The run's random seed: of the calls, and of examples in prompts.", key="run_seed")] = 0
+    repeat: Annotated[Whole, setting("Tells apart runs that are the same in everything else.", title="Repeat")] = 0
     calls: CallSettings = field(default_factory=CallSettings)
-    endpoint: str | None = several_servers()
-    concurrency: int = calls_at_once()
-    timeout_s: float = seconds_to_wait()
-    max_answer_mb: float = longest_answer()
-    token_budget: int | None = most_tokens()
-    cached: bool = cached_answers()
-    backend: BackendName = where_predicted()
-    ray_address: str = cluster_address()
+    endpoint: Servers = None
+    concurrency: CallsAtOnce = CONCURRENCY
+    timeout_s: Timeout = TIMEOUT_S
+    max_answer_mb: LongestAnswer = MAX_ANSWER_MB
+    token_budget: TokenBudget = None
+    cached: Cached = True
+    backend: Backend = "local"
+    ray_address: ClusterAddress = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
     """A choice of rows: of one split, with an id in a file, and of the rows left a sample. None does not restrict."""
 
-    split: str | None = setting(None, "Only rows of this split.", title="Rows of split")
-    sample: int | None = setting(
-        None, "Draw so many of the rows without replacement.", title="Only a sample of", missing="all of them", least=1
-    )
-    seed: int = setting(0, "The random seed of the sample.", title="Sample seed", least=0)
-    ids: Path | None = setting(
-        None,
-        "Only rows whose ids are in this file, one a line.",
-        not_on_form="a page reads no file of this machine except the cells",
-    )
+    split: Annotated[str | None, setting("Only rows of this split.", title="Rows of split")] = None
+    sample: Annotated[
+        Count | None, setting("Draw so many of the rows without replacement.", title="Only a sample of", missing="all of them")
+    ] = None
+    seed: Annotated[Whole, setting("The random seed of the sample.", title="Sample seed")] = 0
+    ids: Annotated[Path | None, setting("Only rows whose ids are in this file, one a line.", where="command")] = None
 
 
 def parse_row_selection(text: str) -> RowSelection:

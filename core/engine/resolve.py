@@ -9,8 +9,8 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows, parse_row_selection
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256
 from core.errors import InputError, SettingError, StateError
-from core.fields.option import Option, split_names
-from core.fields.record import options_of, values_of
+from core.fields.record import options_of, read_options, values_of
+from core.fields.setting import Option, split_names
 from core.hashes import sha256_of
 from core.llm.call_settings import CallSettings
 from core.methods.base import (
@@ -19,7 +19,6 @@ from core.methods.base import (
     Method,
     ReadsTexts,
     packs_read,
-    read_options,
     refuse_missing_sources,
 )
 from core.methods.coded_names import REWRITTEN
@@ -29,7 +28,7 @@ from core.store.runs import Run
 from core.types import TRAIN, Pair
 
 _OF_ASKING = ("labels", "seed", "repeat")  # of model calls and labels
-_OF_CALLS = tuple(option.name for option in options_of(CallSettings) if option.changes_result)
+_OF_CALLS = tuple(option.name for option in options_of(CallSettings) if option.about.changes_result)
 _OF_MODEL = ("model", "endpoint", "token_budget", "timeout_s", "max_answer_mb", "cached")
 
 
@@ -79,7 +78,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         rows=rows,
         prompts_sha256=sha256_of(prompts) if prompts else "",
         sources=_space_hashes(store, options),
-        without_effect=tuple(option.name for option in method.options if not option.changes_result),
+        without_effect=tuple(option.name for option in options_of(method.settings) if not option.about.changes_result),
         **particulars,
     )
 
@@ -90,13 +89,12 @@ def _options_of(method: Method, request: RunRequest) -> dict[str, Any]:
     Raise InputError for invalid options, for missing sources, and for coded names with texts of public sources, because these
     contain names that no pack lists.
     """
-    options = read_options(method.options, request.options)
-    refuse_missing_sources(method.options, options)
-    if not options.get("structured"):  # as of the runs of before there was a choice, which keep their ids
-        options.pop("structured", None)
+    options = read_options(method.settings, request.options)
+    refuse_missing_sources(method, options)
     if options.get("names") in REWRITTEN and options.get("sources", "packs") != "packs":
         raise InputError(f"names: {options['names']} needs sources = packs, got {options['sources']!r}")
-    return options
+    added = {option.name: option.default for option in options_of(method.settings) if option.about.added}
+    return {name: value for name, value in options.items() if name not in added or value != added[name]}
 
 
 def check_typed(method: Method, request: RunRequest) -> None:

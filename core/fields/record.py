@@ -1,34 +1,26 @@
-"""Records whose fields are settings: a dataclass declares its fields with `setting`, and everything else follows.
+"""Records whose fields are settings: a dataclass declares each by its type, and everything else follows.
 
 A field that is itself such a record adds its settings under their own names, unless it is a `part`: a separate table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from core.errors import InputError, SettingError
-from core.fields.option import Kind, Option
+from core.fields.setting import Option, option_of_field
 
 R = TypeVar("R")
-_ABOUT, _PART = "setting", "part"  # in the metadata of a field
-_KINDS: Mapping[type, Kind] = {bool: "flag", int: "int", float: "float", str: "text", Path: "file"}
+_PART = "part"  # in the metadata of a field
 
 
-def setting(default: Any, help: str, **about: Any) -> Any:
-    """Return a dataclass's field that is a setting; MISSING for one without a default.
-
-    about: as in `Option`; its name follows from the field unless it is among them, and so does its kind where the field's type
-    has one.
-    """
-    fresh = isinstance(default, Mapping)  # each record has a mapping of its own
-    given: dict[str, Any] = {"default_factory": default.copy} if fresh else {"default": default}
-    return field(**given, metadata={_ABOUT: {"help": help, "default": default, **about}})
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of what has none."""
 
 
 def part(default: Any = MISSING, **about: Any) -> Any:
@@ -72,14 +64,14 @@ def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...
 
 @cache
 def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
-    hints = get_type_hints(record)
+    hints = get_type_hints(record, include_extras=True)
     found: list[tuple[Field[Any], Option | None, Any]] = []
     for each in fields(record):
         hint = hints[each.name]
-        if _ABOUT in each.metadata:
-            found.append((each, _option(each, hint), None))
-        else:
-            found.append((each, None, hint if is_dataclass(hint) and not is_part(each) else None))
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        option = option_of_field(each.name, hint, default)
+        brings = option is None and is_dataclass(hint) and not is_part(each)
+        found.append((each, option, hint if brings else None))
     return tuple(found)
 
 
@@ -96,13 +88,28 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     values = dict(others)
     for each, option, inner in list_fields(record):
         if option is not None and option.name in chosen:
-            values[each.name] = option.read_plain(chosen[option.name])
+            values[each.name] = option.read(chosen[option.name])
         elif option is not None and option.default is MISSING:
             raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
             names = {option.name for option in options_of(inner)}
             values[each.name] = make(inner, {name: value for name, value in chosen.items() if name in names})
     return record(**values)
+
+
+def read_options(record: type, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return every setting of a kind of record by name with its value, the default if none is given.
+
+    Raise InputError for an unknown option or an invalid value; no SettingError, since no command has an option for it.
+    """
+    known = {option.name: option for option in options_of(record)}
+    for name in given:
+        if name not in known:
+            raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
+    try:
+        return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
+    except SettingError as error:
+        raise InputError(str(error)) from error
 
 
 def check_values(record: Any) -> None:
@@ -125,18 +132,18 @@ def values_of(record: Any) -> dict[str, Any]:
 
 def without_effect(record: Any) -> frozenset[str]:
     """Return the names of the settings of a kind of record that do not change the result."""
-    return frozenset(option.name for option in options_of(record) if not option.changes_result)
+    return frozenset(option.name for option in options_of(record) if not option.about.changes_result)
 
 
 def values_with_effect(record: Any) -> dict[str, Any]:
     """Return the settings of a record that belong to the identity of what is made, by name: those that change the result."""
-    return keep_identity(options_of(type(record)), values_of(record))
+    return keep_identity(type(record), values_of(record))
 
 
-def keep_identity(options: Sequence[Option], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that belong to the identity of what is made with them; one that is no option does."""
-    known = {option.name: option for option in options}
-    return {name: value for name, value in values.items() if name not in known or known[name].changes_result}
+def keep_identity(record: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that belong to the identity of what is made with them; one that is no setting of the record does."""
+    left_out = without_effect(record)
+    return {name: value for name, value in values.items() if name not in left_out}
 
 
 def identity_of(record: Any) -> dict[str, Any]:
@@ -144,7 +151,7 @@ def identity_of(record: Any) -> dict[str, Any]:
     found = {}
     for each, option, _ in list_fields(type(record)):
         value = getattr(record, each.name)
-        if option is None or option.changes_result:
+        if option is None or option.about.changes_result:
             found[each.name] = _as_plain(value)
     return found
 
@@ -162,7 +169,7 @@ def arguments_of(record: Any) -> list[str]:
     """Return the command-line arguments of a record's settings, including defaults, since those of a later version may differ."""
     values, found = values_of(record), list[str]()
     for option in options_of(type(record)):
-        if not option.not_on_command:
+        if option.about.where != "elsewhere":
             found += arguments_of_option(option, values[option.name])
     return found
 
@@ -171,11 +178,11 @@ def arguments_of_option(option: Option, value: Any) -> list[str]:
     """Return the command-line arguments of one setting; none of a missing value."""
     if value is None:
         return []
-    if option.kind == "flag":
+    if option.kind is bool:
         return [] if value == option.default else [option.option]
-    if option.kind == "numbers":
+    if option.length:
         return [option.option, *map(repr, value)]
-    if option.kind in ("values", "references"):
+    if option.kind is Mapping:
         value = [f"{key}={content}" for key, content in value.items()]
     if option.is_repeated:
         return [word for each in value for word in (option.option, str(each))]
@@ -185,31 +192,6 @@ def arguments_of_option(option: Option, value: Any) -> list[str]:
 def choices_of(kind: Any) -> tuple[str, ...]:
     """Return the values of a Literal; none of any other type."""
     return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-
-
-def _option(each: Field[Any], hint: Any) -> Option:
-    """Return the setting that a field of a dataclass declares."""
-    hint = without_none(hint)
-    kind = get_args(hint)[0] if get_origin(hint) is tuple else hint
-    about = {"name": each.name, "choices": choices_of(kind), **each.metadata[_ABOUT]}
-    if "kind" not in about:
-        about["kind"] = _kind_of(each.name, hint, kind, about["choices"])
-    about["several"] = get_origin(hint) is tuple and about["kind"] not in ("numbers", "wholes", "weights")
-    return Option(**about)
-
-
-def _kind_of(name: str, hint: Any, kind: Any, choices: Sequence[str]) -> Kind:
-    if get_origin(hint) is tuple and kind in (str, int, float):
-        return "text" if kind is str else "wholes" if kind is int else "numbers"
-    if choices:
-        return "choice"
-    if get_origin(hint) is Mapping:
-        return "values"
-    if kind not in _KINDS:
-        raise TypeError(
-            f"{name}: a setting cannot be {kind}; expected one of {', '.join(map(str, _KINDS))}, a Literal, a tuple or a mapping"
-        )
-    return _KINDS[kind]
 
 
 def without_none(hint: Any) -> Any:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from core.errors import InputError, SettingError
-from core.fields.option import Option
 from core.fields.record import is_part, list_fields, options_of, without_none
+from core.fields.setting import Option
 from core.file_io import read_file
 
 R = TypeVar("R")
@@ -61,13 +61,10 @@ class TomlTable:
             return option.default
         given = self.values[key]
         value = [given] if option.several and isinstance(given, str) else given  # one text may stand for a list of one
-        if not option.accepts(value):
-            texts = value if option.several and option.choices and isinstance(value, list) else []
-            unknown = next((each for each in texts if isinstance(each, str) and each not in option.choices), None)
-            got = f"is {given!r}" if unknown is None else f"has {unknown!r}"
-            expected = option.expected if unknown is None else ", ".join(option.named_choices)
-            raise self.error(key, f"{got}, expected {expected}{' that is not empty' if value == '' else ''}")
-        return option.read(value)
+        try:
+            return option.read(value, typed=False)
+        except SettingError as error:
+            raise self.error(key, f"is {error.problem.removeprefix('got ')}") from error
 
     def record(self, record: type[R], **others: Any) -> R:
         """Return a record of settings, each read from the key of its name; a part of it from the table, or tables, of its name.

@@ -11,8 +11,9 @@ import numpy as np
 from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
+from core.fields.record import read_options
 from core.llm.logprobs import LETTERS
-from core.methods.base import Context, read_options
+from core.methods.base import Context
 from core.methods.local_model import METHOD
 from core.methods.prompt_only import prompt_for
 from core.transfer.protocols import EvaluationProtocol, parts_of
@@ -58,7 +59,7 @@ def as_lines(pairs: Sequence[Pair], settings: Mapping[str, Any]) -> bytes:
 
     The prompt is the one that `local_model` sends by default, in the context of the settings; the answer is its letter.
     """
-    options = read_options(METHOD.options, {"context": settings["context"]})
+    options = read_options(METHOD.settings, {"context": settings["context"]})
     context = Context((), options, lambda _: LabelView(()), Packs())
     lines = []
     for pair in pairs:

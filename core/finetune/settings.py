@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from annotated_types import Ge, Le
 
 from core.errors import InputError
-from core.methods.base import Option
-from core.methods.prompts import CONTEXT
+from core.fields.setting import Count, Whole, setting
+from core.methods.prompts import CellContext
 
 BASE: Final = "Qwen/Qwen3-4B-Thinking-2507"
-OPTIONS: Final[tuple[Option, ...]] = (
-    Option("rank", "int", 16, "Rank of the adapter's matrices.", least=1, most=1024),
-    Option("alpha", "int", 32, "What the adapter is scaled by, times its rank.", least=1),
-    Option("dropout", "float", 0.05, "Share of the adapter's inputs that is left out in a training step.", least=0, most=0.9),
-    Option("epochs", "float", 3.0, "How often each training row is seen.", least=0.001, most=1000),
-    Option("learning_rate", "float", 2e-4, "The highest; it falls along a cosine.", least=1e-9, most=1),
-    Option("warmup", "float", 0.1, "Share of the steps in which the learning rate rises.", least=0, most=0.9),
-    Option("batch", "int", 4, "Rows that go through the model at once.", least=1, most=1024),
-    Option("accumulate", "int", 4, "Batches that make one step.", least=1, most=1024),
-    Option("length", "int", 1024, "The longest prompt with its answer, in tokens.", least=8),
-    Option(
-        "parts",
-        "int",
-        5,
-        "Perturbations and genes are cut into so many parts. Rows in the first of both validate, those in neither train.",
-        least=2,
-        most=50,
-    ),
-    Option("seed", "int", 0, "The random seed of the cut, the order of the rows and the adapter.", least=0),
-    CONTEXT,
-    Option(
-        "checkpoint_every",
-        "int",
-        50,
-        "Steps between two checkpoints, from which a killed fine-tune goes on.",
-        least=1,
-        changes_result=False,
-    ),
-)
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """How an adapter is trained."""
+
+    rank: Annotated[int, Ge(1), Le(1024), setting("Rank of the adapter's matrices.")] = 16
+    alpha: Annotated[Count, setting("What the adapter is scaled by, times its rank.")] = 32
+    dropout: Annotated[float, Ge(0), Le(0.9), setting("Share of the adapter's inputs that is left out in a training step.")] = (
+        0.05
+    )
+    epochs: Annotated[float, Ge(0.001), Le(1000), setting("How often each training row is seen.")] = 3.0
+    learning_rate: Annotated[float, Ge(1e-9), Le(1), setting("The highest; it falls along a cosine.")] = 2e-4
+    warmup: Annotated[float, Ge(0), Le(0.9), setting("Share of the steps in which the learning rate rises.")] = 0.1
+    batch: Annotated[int, Ge(1), Le(1024), setting("Rows that go through the model at once.")] = 4
+    accumulate: Annotated[int, Ge(1), Le(1024), setting("Batches that make one step.")] = 4
+    length: Annotated[int, Ge(8), setting("The longest prompt with its answer, in tokens.")] = 1024
+    parts: Annotated[
+        int,
+        Ge(2),
+        Le(50),
+        setting(
+            "Perturbations and genes are cut into so many parts. Rows in the first of both validate, those in neither train."
+        ),
+    ] = 5
+    seed: Annotated[Whole, setting("The random seed of the cut, the order of the rows and the adapter.")] = 0
+    context: CellContext = "kit"
+    checkpoint_every: Annotated[
+        Count,
+        setting("Steps between two checkpoints, from which a killed fine-tune goes on.", changes_result=False),
+    ] = 50
 
 
 def read_base(base: str) -> str:

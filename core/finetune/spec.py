@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.fields.record import keep_identity
-from core.finetune.settings import OPTIONS
+from core.finetune.settings import FinetuneSettings
 from core.hashes import KEY_DIGITS, sha256_of
 
 VERSION: Final = 1  # of the file that holds a specification
@@ -20,9 +20,9 @@ class FinetuneSpec:
     """Everything that a fine-tune is made from; plain data.
 
     base: a model's name, or a folder by its whole path. dataset: an id; dataset_name: at the start. data_sha256: of prompts and
-    answers. train, validation, left_out: numbers of rows. settings: every option of
-    core.finetune.settings. out: the folder of the merged
-    model. most_parameters_b: billions, which the model must have fewer of.
+    answers. train, validation, left_out: numbers of rows. settings: those of
+    core.finetune.settings, every one. out: the folder of the merged model.
+    most_parameters_b: billions, which the model must have fewer of.
     """
 
     base: str
@@ -39,7 +39,7 @@ class FinetuneSpec:
     @property
     def key(self) -> str:
         """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is not a part of it."""
-        made_from = {"base": self.base, "data": self.data_sha256, "settings": keep_identity(OPTIONS, self.settings)}
+        made_from = {"base": self.base, "data": self.data_sha256, "settings": keep_identity(FinetuneSettings, self.settings)}
         return sha256_of(json.dumps(made_from, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
     @property

@@ -6,10 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Le
 
 from core.errors import SettingError
-from core.fields.record import check_values, options_of, setting, values_of, values_with_effect
+from core.fields.record import check_values, options_of, values_of, values_with_effect
+from core.fields.setting import setting
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
 from core.texts import parse_json
 
@@ -27,51 +30,49 @@ class CallSettings:
     not at their defaults.
     """
 
-    temperature: float | None = setting(
-        None, "Sampling temperature of every call.", title="Temperature", missing="the method's", least=0
-    )
-    top_p: float | None = setting(
-        None,
-        "Nucleus sampling (top_p) of every call, up to 1.",
-        title="top_p",
-        missing="the method's",
-        above=0,
-        most=1,
-    )
-    top_logprobs: int | None = setting(
-        None,
-        "How many log-probabilities to ask for at each token; fewer where the server allows fewer.",
-        title="Log-probabilities a token",
-        missing="20",
-        least=1,
-        most=MAX_TOP_LOGPROBS,
-    )
-    extra_body: str = setting(
-        "",
-        'What each request holds besides, as a JSON object, such as {"top_k": 20}.',
-        title="Extra body",
-        metavar="JSON",
-    )
-    leave_out: tuple[Sampling, ...] = setting((), "Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
-    limit_name: Literal["max_completion_tokens", "max_tokens"] = setting(
-        "max_completion_tokens",
-        "What the server calls the longest answer.",
-        title="Longest answer is called",
-        changes_result=False,
-    )
-    extra_headers: str = setting(
-        "",
-        "Headers of each request, as a JSON object; keys belong into the environment.",
-        title="Extra headers",
-        metavar="JSON",
-        changes_result=False,
-    )
-    auth_header: Literal["Authorization", "api-key"] = setting(
-        "Authorization", "The header that carries the key; Azure wants api-key.", title="The key is sent in", changes_result=False
-    )
-    api_version: str = setting(
-        "", "api-version of each address, which Azure wants.", title="API version", metavar="DATE", changes_result=False
-    )
+    temperature: Annotated[
+        Annotated[float, Ge(0)] | None,
+        setting("Sampling temperature of every call.", title="Temperature", missing="the method's"),
+    ] = None
+    top_p: Annotated[
+        Annotated[float, Gt(0), Le(1)] | None,
+        setting("Nucleus sampling (top_p) of every call, up to 1.", title="top_p", missing="the method's"),
+    ] = None
+    top_logprobs: Annotated[
+        Annotated[int, Ge(1), Le(MAX_TOP_LOGPROBS)] | None,
+        setting(
+            "How many log-probabilities to ask for at each token; fewer where the server allows fewer.",
+            title="Log-probabilities a token",
+            missing="20",
+        ),
+    ] = None
+    extra_body: Annotated[
+        str,
+        setting('What each request holds besides, as a JSON object, such as {"top_k": 20}.', title="Extra body", metavar="JSON"),
+    ] = ""
+    leave_out: Annotated[
+        tuple[Sampling, ...], setting("Parameters that are not sent.", title="Leave out", metavar="NAME[,NAME…]")
+    ] = ()
+    limit_name: Annotated[
+        Literal["max_completion_tokens", "max_tokens"],
+        setting("What the server calls the longest answer.", title="Longest answer is called", changes_result=False),
+    ] = "max_completion_tokens"
+    extra_headers: Annotated[
+        str,
+        setting(
+            "Headers of each request, as a JSON object; keys belong into the environment.",
+            title="Extra headers",
+            metavar="JSON",
+            changes_result=False,
+        ),
+    ] = ""
+    auth_header: Annotated[
+        Literal["Authorization", "api-key"],
+        setting("The header that carries the key; Azure wants api-key.", title="The key is sent in", changes_result=False),
+    ] = "Authorization"
+    api_version: Annotated[
+        str, setting("api-version of each address, which Azure wants.", title="API version", metavar="DATE", changes_result=False)
+    ] = ""
 
     def __post_init__(self) -> None:
         check_values(self)
@@ -95,7 +96,7 @@ class CallSettings:
 
     def with_identity(self, identity: Mapping[str, Any]) -> CallSettings:
         """Return these settings, with an identity's values for all settings that can change an answer."""
-        defaults = {option.name: option.default for option in options_of(CallSettings) if option.changes_result}
+        defaults = {option.name: option.default for option in options_of(CallSettings) if option.about.changes_result}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in identity.items()}
         return replace(self, **{**defaults, **chosen})
 

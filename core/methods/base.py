@@ -14,10 +14,8 @@ import core.methods as room
 from core.errors import InputError, NotFound
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs
-from core.fields.option import Option as Option
-from core.fields.option import is_sha256 as is_sha256
-from core.fields.option import read_options as read_options
-from core.fields.option import split_names
+from core.fields.record import NoSettings, options_of
+from core.fields.setting import split_names
 from core.texts import list_choices
 from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
@@ -100,7 +98,11 @@ class Method(Protocol):
     version: int
     about: str
     needs_model: bool
-    options: tuple[Option, ...]
+
+    @property
+    def settings(self) -> type:
+        """A dataclass whose fields declare its options (`core.fields.setting`); specifications hold them by name."""
+        ...
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return how many calls of a model a row takes, retries left out."""
@@ -208,7 +210,7 @@ class WithoutModel:
     """A base for methods that call no model: no calls, no prompts, and by default no options."""
 
     needs_model = False
-    options: tuple[Option, ...] = ()
+    settings: type = NoSettings
 
     def calls(self, _options: Mapping[str, Any]) -> float:
         """Return 0."""
@@ -291,12 +293,12 @@ class RowFailed(Exception):
         self.cause, self.calls = cause, calls
 
 
-def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any]) -> None:
+def refuse_missing_sources(method: Method, values: Mapping[str, Any]) -> None:
     """Raise InputError for the first option that has to name gene spaces or runs and names none."""
     expected = {"spaces": "one or more gene spaces", "run": "a run", "runs": "one or more runs"}
-    for option in options:
-        if option.kind in expected and not split_names(values[option.name]):
-            raise InputError(f"{option.name}: got none; expected {expected[option.kind]}")
+    for option in options_of(method.settings):
+        if option.about.names in expected and option.kind is str and not split_names(values[option.name]):
+            raise InputError(f"{option.name}: got none; expected {expected[option.about.names]}")
 
 
 @cache

@@ -12,23 +12,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated, Literal
 
 import numpy as np
 
 from core.errors import InputError
 from core.evidence.packs import Packs
-from core.fields.option import Option
+from core.fields.setting import setting
 from core.types import Pair
 
 CODED, HIDDEN, SWAPPED, ALONE = "coded", "hidden", "swapped", "alone"
-NAMES = Option(
-    "names",
-    "choice",
-    "",
+NAMES = setting(
     "Gene names as a model sees them. If empty, as they are. `coded`: every gene has a code. `hidden`: only the row's two genes "
-    "have one. `swapped`: every gene has another's name. `alone`: names as they are, without a dossier.",
-    ("", CODED, HIDDEN, SWAPPED, ALONE),
+    "have one. `swapped`: every gene has another's name. `alone`: names as they are, without a dossier."
 )
+ShownNames = Annotated[Literal["", "coded", "hidden", "swapped", "alone"], NAMES]
+NamesOfPrompt = Annotated[Literal["", "coded", "hidden", "swapped"], NAMES]  # without a dossier that could be left out
 REWRITTEN = (CODED, HIDDEN, SWAPPED)
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _CODE = re.compile(r"(?i)(?<![^\W_])GENE\d{5}(?![^\W_])")

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.evidence.tool import Tool
+from core.fields.setting import setting
 from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
 from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
-from core.methods.base import Context, Option, RowMethod
-from core.methods.coded_names import NAMES
+from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import dossier_tools, prompt_text
 from core.types import Pair, RowResult
 
 
 class Colleague(NamedTuple):
-    """An agent that the coordinator can ask: its name, its knowledge, and its default tools."""
+    """An agent that the coordinator can ask: its name and its knowledge."""
 
     name: str
     about: str
-    tools: str
 
 
 COLLEAGUES = (
-    Colleague("biology_expert", "Knows what genes do and with what they interact.", "gene_info,protein_interactions"),
-    Colleague("data_analyst", "Knows what changed in the measured pairs of a perturbation or a target gene.", "train_lookup"),
+    Colleague("biology_expert", "Knows what genes do and with what they interact."),
+    Colleague("data_analyst", "Knows what changed in the measured pairs of a perturbation or a target gene."),
 )
+
+
+@dataclass(frozen=True)
+class CoordinatorSettings(agents.AgentSettings):
+    """The options of the coordinator and the agents that it asks."""
+
+    biology_expert_tools: Annotated[str, setting("Evidence tools of the biology expert.")] = "gene_info,protein_interactions"
+    data_analyst_tools: Annotated[str, setting("Evidence tools of the data analyst.")] = "train_lookup"
 
 
 class Coordinator:
@@ -40,14 +48,7 @@ class Coordinator:
     version = 2
     about = "A coordinator asks a biology expert and a data analyst, and answers from what they say. Both are agents with tools."
     needs_model = True
-    options: tuple[Option, ...] = (
-        *(
-            Option(f"{who.name}_tools", "text", who.tools, f"Evidence tools of the {who.name.replace('_', ' ')}.")
-            for who in COLLEAGUES
-        ),
-        *agents.SHARED,
-        NAMES,
-    )
+    settings = CoordinatorSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""

@@ -7,17 +7,21 @@ multiple-choice question. A brief that does not argue for its side is requested 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+from annotated_types import Ge, Le
 
 from core.audit.brief_checks import FAULTS, find_faults
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
+from core.fields.setting import Count, setting
 from core.llm.answers import Unread
 from core.llm.messages import Reply
 from core.methods import debate_texts as texts
-from core.methods.base import Context, Option, RowMethod
-from core.methods.coded_names import NAMES
+from core.methods.base import Context, RowMethod
+from core.methods.coded_names import ShownNames
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -32,15 +36,16 @@ from core.methods.conversation import (
     read_probability,
     system_tokens,
 )
-from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Speech, Speeches, Stage
+from core.methods.debate_texts import SIDES, DebateCase, Judge, Speech, Speeches, Stage
 from core.methods.prompts import (
-    CONTEXT,
-    EFFORTS,
-    LITERATURE,
-    SHOTS,
-    SOURCES,
-    STRUCTURED,
-    TOOLS,
+    PACK_TOOLS,
+    CellContext,
+    Effort,
+    Literature,
+    Shots,
+    Sources,
+    Structured,
+    Tools,
     dossier_tools,
     examples,
     read_seeds,
@@ -51,36 +56,36 @@ SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
+@dataclass(frozen=True)
+class DebateSettings:
+    """The options of debates."""
+
+    rounds: Annotated[int, Ge(0), Le(2), setting("0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.")] = 1
+    judge: Annotated[Judge, setting("How judges answer: a number, a sharper number, or log-probabilities.")] = "sharp"
+    advocate_effort: Annotated[Effort, setting("Reasoning effort of advocates; empty leaves it to the server.")] = ""
+    judge_effort: Annotated[Effort, setting("Reasoning effort of judges; empty leaves it to the server.")] = ""
+    advocate_tokens: Annotated[Count, setting("The longest brief in tokens, reasoning included.")] = 3_000
+    judge_tokens: Annotated[Count, setting("The longest verdict in tokens, reasoning included.")] = 4_000
+    judge_repeats: Annotated[
+        int, Ge(1), Le(20), setting("Verdicts asked for on the same briefs, averaged: what the judge alone changes.")
+    ] = 1
+    tools: Tools = PACK_TOOLS
+    seeds: Annotated[str, setting("Seeds to hold the debates under, averaged; empty takes the run's.")] = ""
+    sources: Sources = "packs"
+    literature: Literature = "passage"
+    context: CellContext = "kit"
+    shots: Shots = 0
+    structured: Structured = False
+    names: ShownNames = ""
+
+
 class Debate(ConversationMethod):
     """Debates in up to two rounds (briefs, rebuttals) before a judge; without rounds the judge reads the dossier alone."""
 
     name = "debate"
     version = 2
     about = "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns each debate into a number."
-    options: tuple[Option, ...] = (
-        Option("rounds", "int", 1, "0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.", least=0, most=2),
-        Option("judge", "choice", "sharp", "How judges answer: a number, a sharper number, or log-probabilities.", JUDGES),
-        Option("advocate_effort", "choice", "", "Reasoning effort of advocates; empty leaves it to the server.", EFFORTS),
-        Option("judge_effort", "choice", "", "Reasoning effort of judges; empty leaves it to the server.", EFFORTS),
-        Option("advocate_tokens", "int", 3_000, "The longest brief in tokens, reasoning included.", least=1),
-        Option("judge_tokens", "int", 4_000, "The longest verdict in tokens, reasoning included.", least=1),
-        Option(
-            "judge_repeats",
-            "int",
-            1,
-            "Verdicts asked for on the same briefs, averaged: what the judge alone changes.",
-            least=1,
-            most=20,
-        ),
-        TOOLS,
-        Option("seeds", "text", "", "Seeds to hold the debates under, averaged; empty takes the run's."),
-        SOURCES,
-        LITERATURE,
-        CONTEXT,
-        SHOTS,
-        STRUCTURED,
-        NAMES,
-    )
+    settings = DebateSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return the calls of two debates for each seed, each of its verdicts and two calls (briefs or rebuttals) per round."""

@@ -8,14 +8,17 @@ The prediction is the mean over the repeats; the verdicts of each carry its numb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
 
 from core.errors import InputError, StateError
 from core.evidence.changed_cards import BEFORE, change_cards, describe_changes, read_changes, write_changes
 from core.evidence.render import EDITED, dossier
+from core.fields.setting import setting
 from core.methods import debate_texts as texts
-from core.methods.base import Context, EarlierRow, Option, RowMethod
+from core.methods.base import Context, EarlierRow, RowMethod
 from core.methods.conversation import ConversationMethod, Messages, RowConversation, gather_all
 from core.methods.debate import METHOD as DEBATE
 from core.methods.debate import DebateResult, hold_debate, judge_debate, result_of_debates
@@ -24,9 +27,21 @@ from core.methods.prompts import SEED_STEP, examples, read_seeds
 from core.types import ASKED_AGAIN, Evidence, Flag, Pair, RowResult, TraceEvent
 
 MOST_REPEATS = 10
-WHO = ("judge", "debate")
 STAGE = "asked again"  # of the event that says what was asked
 _GATHERED = ("tools", "sources", "literature")  # options of a debate that say where a dossier comes from, which is there
+
+
+@dataclass(frozen=True)
+class AgainSettings:
+    """The options of askings again."""
+
+    run: Annotated[str, setting("The debate that is asked again.", names="run")] = ""
+    ask: Annotated[
+        Literal["judge", "debate"],
+        setting("Who is asked: the judge alone, on the briefs as they are, or the whole debate."),
+    ] = "judge"
+    repeats: Annotated[int, Ge(1), Le(MOST_REPEATS), setting("How often, each time under other seeds.")] = 5
+    changes: Annotated[str, setting("Cards left out or edited, as JSON; the page Rows writes it.")] = ""
 
 
 class DebateAgain(ConversationMethod):
@@ -36,12 +51,7 @@ class DebateAgain(ConversationMethod):
     version = 2
     about = "A row of a debate, asked again with the dossier as it was or changed. It shows what moves the answer."
     asks_again = DEBATE.name
-    options: tuple[Option, ...] = (
-        Option("run", "run", "", "The debate that is asked again."),
-        Option("ask", "choice", "judge", "Who is asked: the judge alone, on the briefs as they are, or the whole debate.", WHO),
-        Option("repeats", "int", 5, "How often, each time under other seeds.", least=1, most=MOST_REPEATS),
-        Option("changes", "text", "", "Cards left out or edited, as JSON; the page Rows writes it."),
-    )
+    settings = AgainSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return the calls of the debate for every repeat, for the judge alone those of its verdicts."""

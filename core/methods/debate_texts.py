@@ -16,7 +16,7 @@ Speech = tuple[str, str]  # speaker, text; a speaker is a side, or a side in rep
 Speeches = Sequence[Speech]
 SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 OPPONENT = {"EFFECT": "NULL", "NULL": "EFFECT", "UP": "DOWN", "DOWN": "UP"}
-JUDGES = ("sharp", "numeric", "logprob")
+Judge = Literal["sharp", "numeric", "logprob"]
 YES, NO = "A", "B"  # of a judge who answers by letter
 ANSWERS = (YES, NO)
 

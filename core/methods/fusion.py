@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.fields.record import options_of
-from core.methods.base import BatchMethod, DerivedMethod, Option, rows_of_base
+from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
@@ -117,7 +116,7 @@ class Fusion(DerivedMethod):
     version = 2
     about = "Rank-percentile fusion of runs on the same rows; it calls no model."
     inherits_track = True
-    options: tuple[Option, ...] = options_of(FusionSettings)
+    settings = FusionSettings
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return runs by id, and weights as they read back.

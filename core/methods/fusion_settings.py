@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from core.errors import SettingError
-from core.fields.record import make, options_of, setting, values_with_effect
+from core.fields.record import make, options_of, values_with_effect
+from core.fields.setting import Share, setting
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 
-ONE_WEIGHT = {"least": 0, "most": 1}  # the range of each weight
 BySupport = Literal["no", "more", "less"]
 Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is not a run
 _FIRST = ("base", "with", "w_de", "w_dir", "reference", "reference_runs")  # settings whose options are written another way
 
 
-def less_in_disagreement() -> Any:
-    """Return the setting of whether a component weighs less where it disagrees with the base."""
-    return setting(
-        False,
-        "Let the others weigh less in rows where their rank is far from the base's.",
-        title="Less where ranks disagree",
-        is_usage=True,
-    )
+LessInDisagreement = Annotated[
+    bool,
+    setting("Let the others weigh less in rows where their rank is far from the base's.", title="Less where ranks disagree"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,63 +33,54 @@ class FusionSettings:
     Raises InputError unless there are as many weights as others.
     """
 
-    base: str = setting("", "The run whose rows are fused.", kind="run", title="Base run", required=True)
-    others: tuple[Part, ...] = setting(
-        (),
-        "Runs on the same rows; on the page Fuse, also neighbours in gene spaces with adjustable settings.",
-        name="with",
-        kind="runs",
-        title="Fused with",
-        metavar="B[,C]",
-        command_help="Runs to fuse with it.",
-    )
-    w_de: tuple[float, ...] = setting(
-        (0.5,),
-        "Their weights for DE; the base gets the rest up to 1.",
-        kind="weights",
-        title="Weights for DE",
-        metavar="X[,Y]",
-        required=True,
-        **ONE_WEIGHT,
-    )
-    w_dir: tuple[float, ...] = setting(
-        (0.5,),
-        "Their weights for DIR.",
-        kind="weights",
-        title="Weights for DIR",
-        metavar="X[,Y]",
-        required=True,
-        **ONE_WEIGHT,
-    )
-    reference: Reference = setting(
-        "population",
-        "What a component's percentiles are taken over: the rows of this run, or its scores on labelled rows. Over these rows, a "
-        "row's number changes when other rows are dropped; over labelled rows it does not.",
-        title="Rank among",
-        words={"population": "these rows", "train": "labelled rows"},
-        command_help="What percentiles are taken over: population or train.",
-        is_usage=True,
-        key="over",
-    )
-    references: Mapping[str, str] = setting(
-        {},
-        "A run on labelled rows for B's percentiles.",
-        name="reference_runs",
-        kind="references",
-        title="Percentiles against",
-        flag="--reference-run",
-        metavar="B=RUN",
-    )
-    by_support: BySupport = setting(
-        "no",
-        "Even: a kNN has its weight in every row. More with support: the weight grows with the sum of the neighbours' weights, "
-        "from 0 in the row with the least support to the whole weight in the row with the most. Less with support: the reverse.",
-        title="Neighbours' weight",
-        words={"no": "even", "more": "more with support", "less": "less with support"},
-        command_help="Whether a kNN weighs more, or less, where it has more support: no, more or less.",
-        is_usage=True,
-    )
-    by_agreement: bool = less_in_disagreement()
+    base: Annotated[str, setting("The run whose rows are fused.", title="Base run", names="run")] = ""
+    others: Annotated[
+        tuple[Part, ...],
+        setting(
+            "Runs on the same rows; on the page Fuse, also neighbours in gene spaces with adjustable settings.",
+            title="Fused with",
+            names="runs",
+            name="with",
+            metavar="B[,C]",
+        ),
+    ] = ()
+    w_de: Annotated[
+        tuple[Share, ...],
+        setting("Their weights for DE; the base gets the rest up to 1.", title="Weights for DE", metavar="X[,Y]"),
+    ] = (0.5,)
+    w_dir: Annotated[tuple[Share, ...], setting("Their weights for DIR.", title="Weights for DIR", metavar="X[,Y]")] = (0.5,)
+    reference: Annotated[
+        Reference,
+        setting(
+            "What a component's percentiles are taken over: the rows of this run, or its scores on labelled rows. Over "
+            "these rows, a row's number changes when other rows are dropped; over labelled rows it does not.",
+            title="Rank among",
+            words={"population": "these rows", "train": "labelled rows"},
+            key="over",
+        ),
+    ] = "population"
+    references: Annotated[
+        Mapping[str, str],
+        setting(
+            "A run on labelled rows for B's percentiles.",
+            title="Percentiles against",
+            names="runs",
+            name="reference_runs",
+            option="--reference-run",
+            metavar="B=RUN",
+        ),
+    ] = field(default_factory=dict)
+    by_support: Annotated[
+        BySupport,
+        setting(
+            "Even: a kNN has its weight in every row. More with support: the weight grows with the sum of the neighbours' "
+            "weights, from 0 in the row with the least support to the whole weight in the row with the most. Less with "
+            "support: the reverse.",
+            title="Neighbours' weight",
+            words={"no": "even", "more": "more with support", "less": "less with support"},
+        ),
+    ] = "no"
+    by_agreement: LessInDisagreement = False
 
     def __post_init__(self) -> None:
         for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):

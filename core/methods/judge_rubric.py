@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from core.audit.rubric import Rubric
 from core.evidence.render import dossier
 from core.fields.record import identity_of
+from core.fields.setting import setting
 from core.llm.answers import Unread, read_option
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Reply
-from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.base import RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages, ask_letter_again
 from core.methods.marked_passage import find_passage, take_passage
-from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
+from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
 from core.methods.text_reading import TextReading, mark
 from core.records import parse
 from core.types import Pair
@@ -45,20 +46,25 @@ class RubricAnswer(NamedTuple):
     passage: str = ""
 
 
+@dataclass(frozen=True)
+class RubricSettings:
+    """The options of a reading by a rubric."""
+
+    rubric: Annotated[str, setting("The rubric as JSON, as the command `rubric run` and the page Arguments write it.")] = ""
+    run: Annotated[str, setting("The run whose texts are read.", names="run")] = ""
+    answers: Annotated[Literal["logprobs", "letters"], setting("Whether log-probabilities are asked for.")] = "logprobs"
+    passage: Annotated[bool, setting("Whether the model also copies the sentence that decides its answer.")] = False
+    effort: Effort = ""
+    max_tokens: MaxTokens = 2_000
+
+
 class JudgeRubric(TextReading[RowText, RubricAnswer]):
     """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
 
     name = "judge_rubric"
     version = 2
     about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
-    options: tuple[Option, ...] = (
-        Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Arguments write it."),
-        Option("run", "run", "", "The run whose texts are read."),
-        Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
-        Option("passage", "flag", False, "Whether the model also copies the sentence that decides its answer."),
-        EFFORT,
-        replace(LONGEST_ANSWER, default=2_000),
-    )
+    settings = RubricSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return the calls for a row with one text of each role that the rubric names; the run decides how many it has."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.fields.record import options_of
-from core.methods.base import BatchMethod, DerivedMethod, Option
+from core.methods.base import BatchMethod, DerivedMethod
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
@@ -173,7 +173,7 @@ class Knn(DerivedMethod):
     name = "knn"
     version = 2  # 1: 0.5 stood in for a prior that is unknown
     about = "The labels of similar genes in one or several gene spaces; it calls no model."
-    options: tuple[Option, ...] = options_of(KnnSettings)
+    settings = KnnSettings
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:  # noqa: ARG002
         """Return the settings as plain values. Raise InputError for settings that make no sense."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from annotated_types import Ge, Le
 
 from core.errors import InputError
+from core.fields.setting import setting
 from core.llm.answers import Unread
 from core.llm.kept_answer import TokenCount
 from core.llm.messages import Message
-from core.methods.base import Context, Option, RowMethod
+from core.methods.base import Context, RowMethod
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -21,20 +24,20 @@ from core.methods.conversation import (
     read_probability,
 )
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
-from core.methods.prompt_only import MeanAnswer, SeedAnswer, ask_under_seed, mean_of_answers, prompt_for, result_of_answers
-from core.methods.prompts import C_NEW_TOKENS, fill, prompt_text
+from core.methods.prompt_only import (
+    MeanAnswer,
+    PromptSettings,
+    SeedAnswer,
+    ask_under_seed,
+    mean_of_answers,
+    prompt_for,
+    result_of_answers,
+)
+from core.methods.prompts import C_NEW_TOKENS, MaxTokens, fill, prompt_text
 from core.types import Flag, Pair, RowResult, TraceEvent
 
 MOST_SAMPLES: Final = 64
-CHOOSE: Final = ("mean", "best", "critic")
 CRITIC_TOKENS: Final = 1_000
-# Those of prompt_only with other defaults: what a fine-tuned model was trained on, and answers that can be ranked. Twice the
-# longest answer, which an answer that was cut off gets, is still allowed.
-_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "answers": {"default": "logprobs"},
-    "reasoning": {"default": False},
-    "max_tokens": {"most": C_NEW_TOKENS // 2},
-}
 
 
 class Judged(NamedTuple):
@@ -44,28 +47,33 @@ class Judged(NamedTuple):
     events: tuple[TraceEvent, ...] = ()
 
 
+@dataclass(frozen=True)
+class LocalModelSettings(PromptSettings):
+    """The options of a prompt with other defaults: what a fine-tuned model was trained on, and answers that can be ranked.
+
+    Twice the longest answer, which an answer that was cut off gets, is still allowed.
+    """
+
+    samples: Annotated[int, Ge(1), Le(MOST_SAMPLES), setting("How many answers to ask for, each under a seed of its own.")] = 1
+    choose: Annotated[
+        Literal["mean", "best", "critic"],
+        setting(
+            "What counts of several answers. mean: their mean. best: the one whose letter the model is surest of. critic: the "
+            "one that the same model, asked as a critic, holds most likely to be right."
+        ),
+    ] = "mean"
+    answers: Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")] = "logprobs"
+    reasoning: Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")] = False
+    max_tokens: Annotated[MaxTokens, Le(C_NEW_TOKENS // 2)] = 4_000
+
+
 class LocalModel(ConversationMethod):
     """One prompt for each row, without tools and without the web, answered once or several times."""
 
     name = "local_model"
     version = 2
     about = "Track C: a model of your own answers one prompt per row. Several answers count by mean, surest or a critic's choice."
-    options: tuple[Option, ...] = (
-        Option("samples", "int", 1, "How many answers to ask for, each under a seed of its own.", least=1, most=MOST_SAMPLES),
-        Option(
-            "choose",
-            "choice",
-            "mean",
-            "What counts of several answers. mean: their mean. best: the one whose letter the model is surest of. critic: the "
-            "one that the same model, asked as a critic, holds most likely to be right.",
-            CHOOSE,
-        ),
-        *(
-            replace(option, **_DEFAULTS.get(option.name, {}))
-            for option in PROMPT_ONLY.options
-            if option.name not in ("seeds", "prompts")  # seeds follow from the run's; files of prompts are track A's
-        ),
-    )
+    settings = LocalModelSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return one call for each sample, two where a critic reads them."""

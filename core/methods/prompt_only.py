@@ -6,17 +6,19 @@ The prompt is made from a template, or stands in a file of prompts, which is ask
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 from core.errors import InputError
+from core.fields.record import options_of
+from core.fields.setting import setting
 from core.llm.answers import Unread, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
 from core.llm.structured import AnswerSchema, letter_schema
-from core.methods.base import Context, Option, RowMethod
-from core.methods.coded_names import NAMES, REWRITTEN
+from core.methods.base import Context, RowMethod
+from core.methods.coded_names import NamesOfPrompt
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -29,11 +31,11 @@ from core.methods.conversation import (
 )
 from core.methods.prompts import (
     A_PROMPT_TOKENS,
-    CONTEXT,
-    EFFORT,
-    LONGEST_ANSWER,
-    SHOTS,
-    STRUCTURED,
+    CellContext,
+    Effort,
+    MaxTokens,
+    Shots,
+    Structured,
     cell_desc,
     check_fields,
     examples,
@@ -66,36 +68,48 @@ class MeanAnswer(NamedTuple):
     events: tuple[TraceEvent, ...] = ()
 
 
+@dataclass(frozen=True)
+class PromptSettings:
+    """The options of a prompt for each row."""
+
+    answers: Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")] = "letters"
+    reasoning: Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")] = True
+    effort: Effort = ""
+    context: CellContext = "kit"
+    shots: Shots = 0
+    template: Annotated[
+        str,
+        setting(
+            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file. Empty takes the built-in one."
+        ),
+    ] = ""
+    max_tokens: MaxTokens = 4_000
+    structured: Structured = False
+    names: NamesOfPrompt = ""
+
+
+@dataclass(frozen=True)
+class PromptOnlySettings(PromptSettings):
+    """The same with seeds of their own, or with prompts of a file."""
+
+    seeds: Annotated[str, setting("Seeds to ask under; their answers are averaged.")] = "42,43,44"
+    prompts: Annotated[
+        str,
+        setting(
+            "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
+            title="File of prompts, one per row",
+            names="prompts",
+        ),
+    ] = ""
+
+
 class PromptOnly(ConversationMethod):
     """One prompt of at most 4,096 tokens for each row, without tools."""
 
     name = "prompt_only"
     version = 2
     about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
-    options: tuple[Option, ...] = (
-        Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
-        Option("reasoning", "flag", True, "Whether the prompt asks for a reason before the letter."),
-        Option("seeds", "text", "42,43,44", "Seeds to ask under; their answers are averaged."),
-        EFFORT,
-        CONTEXT,
-        SHOTS,
-        Option(
-            "template",
-            "text",
-            "",
-            "A prompt of your own with {pert}, {gene} and {cell_desc}, or in a command its file. Empty takes the built-in one.",
-        ),
-        Option(
-            "prompts",
-            "prompts",
-            "",
-            "A file with one prompt per row, CSV or JSON lines, asked instead of a template's.",
-            title="File of prompts, one per row",
-        ),
-        LONGEST_ANSWER,
-        STRUCTURED,
-        replace(NAMES, choices=("", *REWRITTEN)),  # it shows no dossier that could be left out
-    )
+    settings = PromptOnlySettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return one call for each seed."""
@@ -109,7 +123,7 @@ class PromptOnly(ConversationMethod):
         read_seeds(options["seeds"])
         if options.get("prompts"):
             # Raises InputError for options that only a template obeys and that are not at their defaults
-            for option in self.options:
+            for option in options_of(self.settings):
                 if option.name in _OF_TEMPLATES and options[option.name] != option.default:
                     got = f"got {options[option.name]!r}, which has no effect on the prompts of a file"
                     raise InputError(f"{option.name}: {got}; expected {option.default!r}")

@@ -8,16 +8,17 @@ from functools import cache
 from importlib.resources import files
 from itertools import islice
 from string import Formatter
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
+from core.fields.setting import Count, setting
 from core.llm.structured import AnswerSchema
-from core.methods.base import Option
 from core.methods.coded_names import ALONE
 from core.types import Label, Pair
 
@@ -30,59 +31,49 @@ C_NEW_TOKENS: Final = 16_000
 C_PARAMETERS_B: Final = 10.0  # billions; a model has fewer
 
 CELLS = ("kit", "site", "k562", "rpe1", "hepg2", "jurkat")  # that prompts have a description of
-EFFORTS = ("", "low", "medium", "high")
-MOST_SHOTS = 40
 SEED_STEP = 1_000  # between the seeds of two askings of the same
 _GAP = re.compile(r"\n{3,}")
 
-CONTEXT = Option(
-    "context",
-    "text",
-    "kit",
-    "The cells as prompts describe them. kit: mouse macrophages, CRISPRi knockdown. site: Cas9 knockout and nine hours of LPS. "
-    "k562, rpe1, hepg2, jurkat: the human lines of PerturbQA. Or a text.",
-    title="Description of the cells",
-)
-EFFORT = Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS)
-LONGEST_ANSWER = Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1)
-STRUCTURED = Option(
-    "structured",
-    "flag",
-    False,
-    "Whether the server is held to an answer in JSON, by a schema (response_format).",
-    title="Answer in JSON by schema",
-)
-SOURCES = Option(
-    "sources",
-    "choice",
-    "packs",
-    "Where gene_info, protein_interactions, pathway_neighbours and literature look: packs asks nobody, web asks public "
-    "sources, cache takes what they answered before.",
-    ("packs", "web", "cache"),
-)
-LITERATURE = Option(
-    "literature",
-    "choice",
-    "passage",
-    "What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword).",
-    ("passage", "keyword"),
-)
+CellContext = Annotated[
+    str,
+    setting(
+        "The cells as prompts describe them. kit: mouse macrophages, CRISPRi knockdown. site: Cas9 knockout and nine hours of "
+        "LPS. k562, rpe1, hepg2, jurkat: the human lines of PerturbQA. Or a text.",
+        title="Description of the cells",
+    ),
+]
+Effort = Annotated[Literal["", "low", "medium", "high"], setting("Reasoning effort; empty leaves it to the server.")]
+Structured = Annotated[
+    bool,
+    setting(
+        "Whether the server is held to an answer in JSON, by a schema (response_format).",
+        title="Answer in JSON by schema",
+        added=True,
+    ),
+]
+MaxTokens = Annotated[Count, setting("The longest answer in tokens, reasoning included.")]
+Sources = Annotated[
+    Literal["packs", "web", "cache"],
+    setting(
+        "Where gene_info, protein_interactions, pathway_neighbours and literature look: packs asks nobody, web asks public "
+        "sources, cache takes what they answered before."
+    ),
+]
+Literature = Annotated[
+    Literal["passage", "keyword"],
+    setting("What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword)."),
+]
+Tools = Annotated[str, setting("Evidence tools, in this order.")]
 # The tools that read only packs; literature asks a public source, so it must be named to be used.
-TOOLS = Option(
-    "tools",
-    "text",
-    "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response",
-    "Evidence tools, in this order.",
+PACK_TOOLS = (
+    "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response"
 )
-SHOTS = Option(
-    "shots",
-    "int",
-    0,
-    "Measured pairs to show, half of them unchanged.",
-    title="Measured pairs in the prompt",
-    least=0,
-    most=MOST_SHOTS,
-)
+Shots = Annotated[
+    int,
+    Ge(0),
+    Le(40),
+    setting("Measured pairs to show, half of them unchanged.", title="Measured pairs in the prompt"),
+]
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from core.evidence.packs import PackName
@@ -11,11 +12,17 @@ from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row
 from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
-from core.methods.base import Context, Option, RowMethod
-from core.methods.coded_names import NAMES
+from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
-from core.methods.prompts import TOOLS, dossier_tools
+from core.methods.prompts import PACK_TOOLS, Tools, dossier_tools
 from core.types import Pair, RowResult
+
+
+@dataclass(frozen=True)
+class ReactSettings(agents.AgentSettings):
+    """The options of an agent with tools."""
+
+    tools: Tools = PACK_TOOLS
 
 
 class React:
@@ -25,7 +32,7 @@ class React:
     version = 2
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
-    options: tuple[Option, ...] = (TOOLS, *agents.SHARED, NAMES)
+    settings = ReactSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return five steps and the answer, or fewer if fewer are allowed; the model chooses."""

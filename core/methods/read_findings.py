@@ -9,15 +9,17 @@ for each finding, with the role in whose words it stands; its meta holds `of_seq
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import yes_if
+from core.fields.setting import setting
 from core.llm.answers import Unread
 from core.llm.messages import Message, Reply
-from core.methods.base import Option, RowMethod, RowText, TextsOfRun
+from core.methods.base import RowMethod, RowText, TextsOfRun
 from core.methods.conversation import Messages
-from core.methods.prompts import EFFORT, LONGEST_ANSWER, fill, prompt_text
+from core.methods.prompts import Effort, MaxTokens, fill, prompt_text
 from core.methods.schema import Findings, Passage, Schema, passages_of, read_findings
 from core.methods.text_reading import TextReading, mark
 from core.records import parse
@@ -27,18 +29,23 @@ _PROMPTS = ("findings", "findings_task", "reask_findings")
 _USUAL = 5  # findings of a passage, for estimates
 
 
+@dataclass(frozen=True)
+class FindingsSettings:
+    """The options of a reading of findings."""
+
+    schema: Annotated[str, setting("The schema as JSON, as the command `rubric run` writes it.")] = ""
+    run: Annotated[str, setting("The run whose texts are read.", names="run")] = ""
+    effort: Effort = ""
+    max_tokens: MaxTokens = 4_000
+
+
 class ReadFindings(TextReading[Passage, Findings]):
     """One question about each passage of a row, all asked concurrently. A row without one has no event."""
 
     name = "read_findings"
     version = 1
     about = "A model lists what another run's texts say, by a schema, with quotations; it predicts nothing."
-    options: tuple[Option, ...] = (
-        Option("schema", "text", "", "The schema as JSON, as the command `rubric run` writes it."),
-        Option("run", "run", "", "The run whose texts are read."),
-        EFFORT,
-        LONGEST_ANSWER,
-    )
+    settings = FindingsSettings
 
     def calls(self, _options: Mapping[str, Any]) -> float:
         """Return the calls for a row of four briefs; the run decides how many it has."""

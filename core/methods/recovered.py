@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Gt, Le
 
 from core.errors import InputError
-from core.fields.record import options_of, setting
-from core.methods.base import BatchMethod, DerivedMethod, Option, rows_of_base
+from core.fields.setting import setting
+from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
@@ -26,10 +27,10 @@ MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ran
 class RecoveredSettings:
     """A published fusion and its base, with the weights at which the other component was fused with it."""
 
-    base: str = setting("", "The run that was fused.", kind="run", title="Base run", required=True)
-    fused: str = setting("", "The fusion of it.", kind="run", title="Fusion of the base", required=True)
-    w_de: float = setting(0.5, "The other component's weight for DE.", title="Weight for DE", above=0, most=1, required=True)
-    w_dir: float = setting(0.5, "Its weight for DIR.", title="Weight for DIR", above=0, most=1, required=True)
+    base: Annotated[str, setting("The run that was fused.", title="Base run", names="run")] = ""
+    fused: Annotated[str, setting("The fusion of it.", title="Fusion of the base", names="run")] = ""
+    w_de: Annotated[float, Gt(0), Le(1), setting("The other component's weight for DE.", title="Weight for DE")] = 0.5
+    w_dir: Annotated[float, Gt(0), Le(1), setting("Its weight for DIR.", title="Weight for DIR")] = 0.5
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
@@ -55,7 +56,7 @@ class Recovered(DerivedMethod):
     name = "recovered"
     version = 2
     about = "The other component of a published fusion, from the fusion and its base; only ranks are left of it."
-    options: tuple[Option, ...] = options_of(RecoveredSettings)
+    settings = RecoveredSettings
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
         """Return both runs by id."""

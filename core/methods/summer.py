@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from annotated_types import Ge, Le
 
 from core.evidence.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.evidence.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Preference, Retrieved, index_pairs
+from core.fields.setting import Count, setting
 from core.llm.answers import Unread
 from core.methods import summaries as texts
-from core.methods.base import Context, Option, RowMethod
-from core.methods.coded_names import ALONE, NAMES
+from core.methods.base import Context, RowMethod
+from core.methods.coded_names import ALONE, ShownNames
 from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
@@ -29,7 +33,7 @@ from core.methods.conversation import (
     gather_all,
     system_tokens,
 )
-from core.methods.prompts import CONTEXT, EFFORT, read_seeds
+from core.methods.prompts import CellContext, Effort, read_seeds
 from core.methods.summaries import (
     ENTRY_TOOLS,
     EVENT_ROLES,
@@ -54,6 +58,31 @@ _BUDGETS: Mapping[str, Budget] = {"pert_pairs": "pert", "gene_pairs": "gene", "b
 _FOR: Mapping[Stage, str] = {"de": "for the effect", "dir": "for the direction"}
 
 
+MostPairs = Annotated[int, Ge(0), Le(100)]
+
+
+@dataclass(frozen=True)
+class SummerSettings:
+    """The options of SUMMER."""
+
+    task: Annotated[Literal["both", "de", "dir"], setting("What is asked: effect (de), direction (dir), or both.")] = "both"
+    retrieval: Annotated[bool, setting("Whether labelled pairs are looked up and shown.")] = True
+    chain_of_thought: Annotated[bool, setting("Whether guided questions are answered before the last one.")] = True
+    seeds: Annotated[str, setting("Seeds of the samples, which are averaged.")] = "42,43,44"
+    pert_pairs: Annotated[MostPairs, setting("The most labelled pairs with the same or a close perturbation.")] = DEFAULT_BUDGET
+    gene_pairs: Annotated[MostPairs, setting("The most labelled pairs with the same or a close gene.")] = DEFAULT_BUDGET
+    both_pairs: Annotated[MostPairs, setting("The most labelled pairs of a close perturbation and a close gene.")] = (
+        DEFAULT_BUDGET
+    )
+    close_score: Annotated[int, Ge(1), Le(1000), setting("The least STRING score at which two genes are close.")] = CLOSE_SCORE
+    temperature: Annotated[float, Ge(0), Le(2), setting("Sampling temperature.")] = 0.6
+    top_p: Annotated[float, Ge(0.01), Le(1), setting("Share of the likeliest tokens that are sampled from.")] = 0.9
+    max_tokens: Annotated[Count, setting("The longest summary or answer in tokens, reasoning included.")] = 1_024
+    effort: Effort = ""
+    context: CellContext = "kit"
+    names: ShownNames = ""
+
+
 class Summer(ConversationMethod):
     """Summaries of both genes, labelled pairs like this one, and guided questions answered by several samples."""
 
@@ -64,36 +93,7 @@ class Summer(ConversationMethod):
         "The score is the mean of its samples, in which insufficient evidence counts .5."
     )
     reads_other_organisms = True
-    options: tuple[Option, ...] = (
-        Option("task", "choice", "both", "What is asked: effect (de), direction (dir), or both.", tuple(_STAGES)),
-        Option("retrieval", "flag", True, "Whether labelled pairs are looked up and shown."),
-        Option("chain_of_thought", "flag", True, "Whether guided questions are answered before the last one."),
-        Option("seeds", "text", "42,43,44", "Seeds of the samples, which are averaged."),
-        Option(
-            "pert_pairs",
-            "int",
-            DEFAULT_BUDGET,
-            "The most labelled pairs with the same or a close perturbation.",
-            least=0,
-            most=100,
-        ),
-        Option("gene_pairs", "int", DEFAULT_BUDGET, "The most labelled pairs with the same or a close gene.", least=0, most=100),
-        Option(
-            "both_pairs",
-            "int",
-            DEFAULT_BUDGET,
-            "The most labelled pairs of a close perturbation and a close gene.",
-            least=0,
-            most=100,
-        ),
-        Option("close_score", "int", CLOSE_SCORE, "The least STRING score at which two genes are close.", least=1, most=1000),
-        Option("temperature", "float", 0.6, "Sampling temperature.", least=0, most=2),
-        Option("top_p", "float", 0.9, "Share of the likeliest tokens that are sampled from.", least=0.01, most=1),
-        Option("max_tokens", "int", 1_024, "The longest summary or answer in tokens, reasoning included.", least=1),
-        EFFORT,
-        CONTEXT,
-        NAMES,
-    )
+    settings = SummerSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return two summaries of each gene and a call for each sample; the cache answers for a gene seen before."""

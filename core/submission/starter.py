@@ -20,10 +20,10 @@ import pandas as pd
 from core.base.tables import text_table
 from core.datasets.prompt_files import MAX_BYTES
 from core.errors import InputError
+from core.fields.record import read_options
 from core.file_io import read_file, write_file
 from core.llm.answers import OPTIONS, REFUSES, TAKES_BACK, Unread, read_label, readable
 from core.llm.thinking import part_thinking
-from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompts import cell_desc as describe_cells
 from core.methods.prompts import fill, prompt_text
@@ -88,7 +88,7 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
         prompt_text("prompt_only"),
         pert=pert,
         gene=gene,
-        cell_desc=describe_cells(read_options(METHOD.options, {})) if cell_desc is None else cell_desc,
+        cell_desc=describe_cells(read_options(METHOD.settings, {})) if cell_desc is None else cell_desc,
         measure=prompt_text("measure"),
         examples=fill(prompt_text("examples"), examples=shown) if shown else "",
         format=prompt_text("format_reasoned"),

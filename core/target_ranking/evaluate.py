@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.hashes import KEY_DIGITS, sha256_of
 from core.target_ranking.candidates import pool_matrix
 from core.target_ranking.expression import (
@@ -42,7 +42,6 @@ from core.target_ranking.splits import Split
 ALL_GENES: Final = "all genes"  # the pool of an evaluation without candidates
 TOP: Final = 20  # number of genes of a ranking to save for people
 CELLS_AT_ONCE: Final = 512
-NO_FILE: Final = "a page reads no file of this machine except the cells"  # why a form leaves it out
 # Test conditions by their targets that were perturbed in training
 STRATA: Final = {
     "all": "all test conditions",
@@ -58,28 +57,31 @@ class EvaluationRequest:
     "cell". candidates: pools for the rankings; None to rank all genes.
     """
 
-    mask: Mask = setting(
-        "none",
-        "Genes that models may not see: of each profile those that differ most from control cells, or every target of the split.",
-        title="Mask",
-        words={
-            "none": "no mask",
-            "strongest": "10 strongest genes masked",
-            "targets": "all targets masked",
-        },
-    )
-    unit: Unit = setting(
-        "condition",
-        "The unit of a ranking: averaged cells, or each cell.",
-        title="Unit",
-        words={"condition": "averaged conditions", "cell": "single cells"},
-    )
-    candidates: Path | None = setting(
-        None,
-        "Rank within pools: JSON of condition to genes, or one gene per line.",
-        metavar="FILE",
-        not_on_form=NO_FILE,
-    )
+    mask: Annotated[
+        Mask,
+        setting(
+            "Genes that models may not see: of each profile those that differ most from control cells, or every target of "
+            "the split.",
+            title="Mask",
+            words={
+                "none": "no mask",
+                "strongest": "10 strongest genes masked",
+                "targets": "all targets masked",
+            },
+        ),
+    ] = "none"
+    unit: Annotated[
+        Unit,
+        setting(
+            "The unit of a ranking: averaged cells, or each cell.",
+            title="Unit",
+            words={"condition": "averaged conditions", "cell": "single cells"},
+        ),
+    ] = "condition"
+    candidates: Annotated[
+        Path | None,
+        setting("Rank within pools: JSON of condition to genes, or one gene per line.", metavar="FILE", where="command"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

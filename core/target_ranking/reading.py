@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from core.cells.contradictions import refuse_contradictions
 from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.setting import Count, setting
 from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, require_targets
 from core.texts import list_some
 
@@ -39,18 +39,19 @@ class CellSource(ReadingSettings):
     """
 
     file: str = ""
-    batch: str | None = setting(None, "The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
+    batch: Annotated[
+        str | None, setting("The column of batches.", title="Column of batches", missing=FOUND, key="targets_batch")
+    ] = None
     seed: int = 0
-    least_cells: int = setting(
-        10, "A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells", least=1
-    )
-    most_cells: int = setting(
-        200,
-        "If a condition has more cells, this many random ones are used.",
-        title="Most cells of a condition",
-        key="most_cells",
-        least=1,
-    )
+    least_cells: Annotated[
+        Count, setting("A condition with fewer cells is an error.", title="Fewest cells of a condition", key="least_cells")
+    ] = 10
+    most_cells: Annotated[
+        Count,
+        setting(
+            "If a condition has more cells, this many random ones are used.", title="Most cells of a condition", key="most_cells"
+        ),
+    ] = 200
 
     @property
     def name(self) -> str:

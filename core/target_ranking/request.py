@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from core.errors import InputError, MissingPackage
-from core.fields.option import read_options
-from core.fields.record import setting
-from core.target_ranking.evaluate import NO_FILE, EvaluationRequest
+from core.fields.record import read_options
+from core.fields.setting import Whole, setting
+from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.models.base import REQUIREMENTS, RankingModel, ranking_model_named
 from core.target_ranking.reading import CellSource
 from core.target_ranking.splits import DrawnKind, Split, read_split
@@ -23,29 +23,33 @@ class TrainingRequest:
     seed: of the models and of the drawn split."""
 
     # A ranking is found by its name, so another name is another ranking, which is trained anew.
-    name: str = setting("targets", "The name of the target ranking.", title="Name", missing="my screen", key="targets_name")
-    source: CellSource = field(default_factory=CellSource)
-    kind: DrawnKind = setting(
-        "hard",
-        "A split drawn here.",
-        words={
-            "hard": "hard: some genes are never perturbed in training",
-            "compositional": "compositional: doubles of trained genes",
-        },
-        title="Split",
-        key="split",
+    name: Annotated[str, setting("The name of the target ranking.", title="Name", missing="my screen", key="targets_name")] = (
+        "targets"
     )
+    source: CellSource = field(default_factory=CellSource)
+    kind: Annotated[
+        DrawnKind,
+        setting(
+            "A split drawn here.",
+            title="Split",
+            words={
+                "hard": "hard: some genes are never perturbed in training",
+                "compositional": "compositional: doubles of trained genes",
+            },
+            key="split",
+        ),
+    ] = "hard"
     split: Split | None = None
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    seed: int = setting(
-        0, "Random seed of the split, the models and the choice of cells.", title="Seed", key="targets_seed", least=0
-    )
+    seed: Annotated[
+        Whole, setting("Random seed of the split, the models and the choice of cells.", title="Seed", key="targets_seed")
+    ] = 0
 
 
-def file_of_split(*, changes_result: bool = True) -> Any:
-    """Return the setting of a file of a published split."""
-    about = "A published split: JSON with train_conditions and so on."
-    return setting(None, about, flag="--split", metavar="FILE", not_on_form=NO_FILE, changes_result=changes_result)
+SplitFile = Annotated[
+    Path | None,
+    setting("A published split: JSON with train_conditions and so on.", option="--split", metavar="FILE", where="command"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +59,14 @@ class TrainingOptions:
     which makes its identity."""
 
     training: TrainingRequest = field(default_factory=TrainingRequest)
-    simulate: bool = setting(
-        False, "A simulated screen instead of a file.", not_on_form="the form trains on a simulated screen if no path is typed"
-    )
-    models: tuple[str, ...] = setting(
-        (),
-        "The models to train. Those whose packages are not installed are not offered.",
-        title="Models",
-        command_help="Names with commas between them; by default all with installed packages.",
-    )
-    split_file: Path | None = file_of_split()
-    model_options: Mapping[str, str] = setting(
-        {},
-        "An option of a model.",
-        flag="--set",
-        metavar="MODEL.KEY=VALUE",
-        not_on_form="there are dozens over all models; the form has what every model takes",
-    )
+    simulate: Annotated[bool, setting("A simulated screen instead of a file.", where="command")] = False
+    models: Annotated[
+        tuple[str, ...], setting("The models to train. Those whose packages are not installed are not offered.", title="Models")
+    ] = ()
+    split_file: SplitFile = None
+    model_options: Annotated[
+        Mapping[str, str], setting("An option of a model.", option="--set", metavar="MODEL.KEY=VALUE", where="command")
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +74,14 @@ class RankingChoice:
     """The target ranking that a command is about, by default the latest. split_file: of a published split, which has to be the
     ranking's own. ceilings: whether those of the split are wanted."""
 
-    ranking: str | None = setting(
-        None, "The target ranking; by default the latest.", title="Target ranking", flag="--name", missing="the latest"
-    )
-    split_file: Path | None = file_of_split(changes_result=False)
-    ceilings: bool = setting(
-        False,
-        "The ceiling of models that rank only trained genes.",
-        not_on_form="the page shows it in any case",
-        changes_result=False,
-    )
+    ranking: Annotated[
+        str | None,
+        setting("The target ranking; by default the latest.", title="Target ranking", missing="the latest", option="--name"),
+    ] = None
+    split_file: Annotated[SplitFile, setting("", changes_result=False)] = None
+    ceilings: Annotated[
+        bool, setting("The ceiling of models that rank only trained genes.", where="command", changes_result=False)
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +97,7 @@ class RankingTableRequest:
     """The table of the latest evaluation as a person asks for it. candidates: pools for the ceilings of a published split."""
 
     choice: RankingChoice = field(default_factory=RankingChoice)
-    candidates: Path | None = setting(None, "Pools for the ceilings.", metavar="FILE", not_on_form=NO_FILE)
+    candidates: Annotated[Path | None, setting("Pools for the ceilings.", metavar="FILE", where="command")] = None
 
 
 def request_of(asked: TrainingOptions, file: str) -> TrainingRequest:
@@ -133,7 +126,7 @@ def check_request(request: TrainingRequest) -> None:
         raise InputError("target ranking: got no model, expected at least one")
     for name, options in request.models.items():
         model = ranking_model_named(name)
-        read_options(model.options, options)
+        read_options(model.settings, options)
         missing = missing_packages(model)
         if missing:
             packages = ", ".join(missing)

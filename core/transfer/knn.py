@@ -12,12 +12,14 @@ weight 0 on one axis.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from core.errors import InputError
-from core.fields.record import check_values, setting
+from core.fields.record import check_values
+from core.fields.setting import Count, Positive, setting
 from core.stats.arrays import Bools, Floats
 from core.transfer.label_sums import (
     CHUNK_WEIGHTS,
@@ -41,38 +43,21 @@ class Weighting:
     similarity that counts; "both" multiplies the two, each limited to its own k nearest.
     """
 
-    power: float = setting(
-        2.0,
-        "Weight = similarity ^ power: a higher power gives the most similar genes more weight.",
-        title="Power",
-        above=0,
-        slider=(0.5, 6.0, 0.5),
-        command_help="Weight = similarity ^ power.",
-    )
-    de_power: float | None = setting(
-        None,
-        "A different power for the prior of an effect.",
-        title="Power for an effect",
-        missing="the same",
-        above=0,
-    )
-    k: int | None = setting(
-        None,
-        "Use only this many nearest genes.",
-        title="Nearest",
-        missing="all",
-        least=1,
-        offered=(10, 25, 50, 100, 200, 400),
-        key="nearest",
-    )
-    axis: Axis = setting(
-        "gene",
-        "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
-        title="Compared",
-        words={"gene": "target gene", "pert": "perturbation", "both": "both"},
-        command_help="The similarity that counts: gene, pert or both.",
-        is_usage=True,
-    )
+    power: Annotated[
+        Positive, setting("Weight = similarity ^ power: a higher power gives the most similar genes more weight.", title="Power")
+    ] = 2.0
+    de_power: Annotated[
+        Positive | None, setting("A different power for the prior of an effect.", title="Power for an effect", missing="the same")
+    ] = None
+    k: Annotated[Count | None, setting("Use only this many nearest genes.", title="Nearest", missing="all", key="nearest")] = None
+    axis: Annotated[
+        Axis,
+        setting(
+            "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
+            title="Compared",
+            words={"gene": "target gene", "pert": "perturbation", "both": "both"},
+        ),
+    ] = "gene"
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from core.errors import InputError, SettingError
-from core.fields.record import make, options_of, setting, values_of
+from core.fields.record import make, options_of, values_of
+from core.fields.setting import setting
 from core.stats.arrays import Codes
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.transfer.row_index import RowIndex
@@ -19,17 +20,17 @@ from core.transfer.row_index import RowIndex
 class KnnSettings:
     """The spaces (by name), the protocol, and the similarity settings."""
 
-    spaces: tuple[str, ...] = setting(
-        (),
-        "Embeddings in which genes are compared; several are averaged if they cover both genes.",
-        kind="spaces",
-        title="Gene spaces",
-        flag="--space",
-        metavar="S[,S2]",
-        key="space",
-        command_help="Gene spaces; several are averaged.",
-        required=True,
-    )
+    spaces: Annotated[
+        tuple[str, ...],
+        setting(
+            "Embeddings in which genes are compared; several are averaged if they cover both genes.",
+            title="Gene spaces",
+            names="spaces",
+            option="--space",
+            metavar="S[,S2]",
+            key="space",
+        ),
+    ] = ()
     protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from core.errors import InputError
-from core.fields.record import setting
+from core.fields.setting import Share, Whole, setting
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
@@ -31,25 +32,20 @@ Kind = Literal["test", "loo", "folds"]
 class EvaluationProtocol:
     """A protocol; k and seed determine the cut of the folds."""
 
-    kind: Kind = setting(
-        "folds",
-        "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), those of its "
-        "perturbation and its gene (leave-one-out), or none, for rows without a label.",
-        name="protocol",
-        title="Protocol",
-        words={"test": "for rows without a label", "loo": "leave-one-out", "folds": "folds"},
-        command_help="test, loo or folds.",
-        is_usage=True,
-    )
-    k: int = setting(
-        5,
-        "The number of parts into which folds cut perturbations and genes.",
-        name="folds",
-        title="Folds",
-        least=2,
-        slider=(2, 20, 1),  # k folds have k² cells, each of which is predicted by itself
-    )
-    seed: int = setting(0, "The random seed of the folds.", title="Seed of the folds", least=0, key="fold_seed")
+    kind: Annotated[
+        Kind,
+        setting(
+            "Which labels a row is predicted without: those of its perturbation's part and its gene's part (folds), those of its "
+            "perturbation and its gene (leave-one-out), or none, for rows without a label.",
+            title="Protocol",
+            words={"test": "for rows without a label", "loo": "leave-one-out", "folds": "folds"},
+            name="protocol",
+        ),
+    ] = "folds"
+    k: Annotated[
+        int, Ge(2), setting("The number of parts into which folds cut perturbations and genes.", title="Folds", name="folds")
+    ] = 5
+    seed: Annotated[Whole, setting("The random seed of the folds.", title="Seed of the folds", key="fold_seed")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +57,18 @@ class SimilaritySettings:
     """
 
     weighting: Weighting = DEFAULT
-    centre: bool = setting(False, "Subtract the mean of the labelled genes before cosines are computed.", title="Centred")
-    strength: float = setting(
-        0.0,
-        "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for an effect is 1 unless "
-        "it is chosen.",
-        title="Support strength",
-        least=0,
-        most=1,
-        slider=(0.0, 1.0, 0.1),
-        flag="--support-aware",
-        command_help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1.",
+    centre: Annotated[bool, setting("Subtract the mean of the labelled genes before cosines are computed.", title="Centred")] = (
+        False
     )
+    strength: Annotated[
+        Share,
+        setting(
+            "How far the priors of an effect with the best support move towards 0.5. Above 0, the power for an effect is 1 "
+            "unless it is chosen.",
+            title="Support strength",
+            option="--support-aware",
+        ),
+    ] = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from core.actions import jobs, launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
@@ -16,13 +19,14 @@ from core.actions.made_runs import find_done, refuse_changed
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
 from core.engine.request import Expectation, RunRequest, expect, expected_calls
-from core.engine.shared_settings import calls_at_once, one_server
+from core.engine.shared_settings import CallsAtOnce, Server
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.evidence.changed_cards import CardChange, change_cards, describe_changes, write_changes
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.hashes import sha256_of
 from core.llm.call_settings import CallSettings
+from core.llm.endpoint import CONCURRENCY
 from core.methods.base import Context, method_named
 from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
@@ -41,14 +45,18 @@ class AgainRequest:
     run: str
     row: str
     changes: tuple[CardChange, ...] = ()
-    judge_only: bool = setting(
-        True,
-        "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones.",
-        title="Ask the judge alone",
-    )
-    repeats: int = setting(5, "Number of repeats with and without the change.", title="How often", least=1, most=MOST_REPEATS)
-    endpoint: str | None = one_server()
-    concurrency: int = calls_at_once()
+    judge_only: Annotated[
+        bool,
+        setting(
+            "The judge alone reads the advocates' briefs as they are stored; the whole debate writes new ones.",
+            title="Ask the judge alone",
+        ),
+    ] = True
+    repeats: Annotated[
+        int, Ge(1), Le(MOST_REPEATS), setting("Number of repeats with and without the change.", title="How often")
+    ] = 5
+    endpoint: Server = None
+    concurrency: CallsAtOnce = CONCURRENCY
     calls: CallSettings = field(default_factory=CallSettings)
 
 

@@ -16,6 +16,7 @@ from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.features.experiments.compare import calls_model
+from core.fields.record import options_of
 from core.log import LOGGER
 from core.methods.base import DerivedMethod, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
@@ -186,7 +187,8 @@ def under_seed(request: RunRequest, seed: int) -> RunRequest:
 
 def _seeds_option(request: RunRequest) -> list[int] | None:
     """Return the seeds of a request whose method has an option for them."""
-    default = next((option.default for option in method_named(request.method).options if option.name == "seeds"), None)
+    settings = options_of(method_named(request.method).settings)
+    default = next((option.default for option in settings if option.name == "seeds"), None)
     return None if default is None else list(read_seeds(str(request.options.get("seeds", default)), request.seed))
 
 

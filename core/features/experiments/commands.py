@@ -18,11 +18,12 @@ from core.cli.base import Detach, Json, say_arm, say_progress, show
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.engine.shared_settings import calls_at_once, one_model, one_server
+from core.engine.shared_settings import CallsAtOnce, Model, Server
 from core.errors import InputError
 from core.features.experiments import engine
 from core.features.experiments.registry import kind_named, kinds
-from core.fields.record import make, options_of, setting, values_of
+from core.fields.record import make, options_of, values_of
+from core.fields.setting import Count, setting
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
@@ -31,22 +32,19 @@ from core.texts import table_lines
 
 app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
-_NO_FORM = "each kind of experiment has a form of its own settings"
 
 
 @dataclass(frozen=True, slots=True)
 class CommonSettings:
     """Settings that many kinds have; what is not given is as the kind says."""
 
-    rows: str | None = setting(
-        None,
-        'Which rows are asked, such as "sample=100", "split=train", "ids=FILE".',
-        missing="all",
-    )
-    repeats: int | None = setting(None, "How often the same is asked again, for the noise.", least=1)
-    endpoint: str | None = one_server()
-    model: str | None = one_model()
-    concurrency: int | None = calls_at_once(None)
+    rows: Annotated[
+        str | None, setting('Which rows are asked, such as "sample=100", "split=train", "ids=FILE".', missing="all")
+    ] = None
+    repeats: Annotated[Count | None, setting("How often the same is asked again, for the noise.")] = None
+    endpoint: Server = None
+    model: Model = None
+    concurrency: CallsAtOnce | None = None
     calls: CallSettings = field(default_factory=CallSettings)
 
 
@@ -80,7 +78,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
             "name": kind.name,
             "title": kind.title,
             "question": kind.question,
-            "settings": {option.name: option.help for option in options_of(kind.settings)},
+            "settings": {option.name: option.about.help for option in options_of(kind.settings)},
             "missing": _missing_of(context.obj, kind),
         }
         for kind in kinds().values()
@@ -115,7 +113,7 @@ def _kind_lines(record: dict[str, Any]) -> list[str]:
 
 
 @app.command()
-@takes(CommonSettings, no_form=_NO_FORM)
+@takes(CommonSettings)
 def plan(
     context: typer.Context,
     target: Target,
@@ -130,7 +128,7 @@ def plan(
 
 
 @app.command("run")
-@takes(CommonSettings, no_form=_NO_FORM)
+@takes(CommonSettings)
 def run_(
     context: typer.Context,
     target: Target,

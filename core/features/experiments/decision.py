@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from core.base.experiment import Metric
 from core.features.experiments.result import METRICS
-from core.fields.record import check_values, setting
+from core.fields.record import check_values
+from core.fields.setting import Effect, setting
 from core.stats.intervals import Interval
 from core.stats.power import detectable_difference
 from core.stats.verdicts import verdict_of
@@ -19,17 +21,16 @@ class DecisionRule:
     """The rule that decides a hypothesis: the metric, and the smallest difference that matters, by the
     interval of perturbations and genes. Raise SettingError for other values."""
 
-    metric: Metric = setting("mean", "The primary metric.", title="Primary metric", words=METRICS)
-    smallest_effect: float = setting(
-        0.01,
-        "The smallest difference that matters, in AUROC or hit rate.",
-        title="Smallest effect that matters",
-        above=0,
-        below=1,
-        flag="--smallest",
-        key="effect",
-        required=True,
-    )
+    metric: Annotated[Metric, setting("The primary metric.", title="Primary metric", words=METRICS)] = "mean"
+    smallest_effect: Annotated[
+        Effect,
+        setting(
+            "The smallest difference that matters, in AUROC or hit rate.",
+            title="Smallest effect that matters",
+            option="--smallest",
+            key="effect",
+        ),
+    ] = 0.01
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -18,8 +18,8 @@ from core.errors import InputError
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LedgerResult
-from core.fields.option import split_names
 from core.fields.record import make
+from core.fields.setting import split_names
 from core.file_io import read_file
 from core.store.hypotheses import Entry
 
@@ -39,7 +39,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
-@takes(DecisionRule)
+@takes(DecisionRule, required=("smallest_effect",))
 def add(
     context: typer.Context,
     name: Name,

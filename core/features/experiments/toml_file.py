@@ -4,15 +4,18 @@ every key; an error names file, line and key."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge
 
 from core.base.experiment import Hypothesis
-from core.engine.shared_settings import most_tokens, one_model, several_servers
-from core.fields.record import option_of, options_of, part, setting
+from core.engine.shared_settings import Model, Servers, TokenBudget
+from core.fields.record import option_of, options_of, part
+from core.fields.setting import Effect, Share, Whole, setting
 from core.fields.toml_table import TomlTable, parse_toml
 from core.llm.call_settings import CallSettings
-from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
+from core.methods.fusion_settings import LessInDisagreement
 from core.texts import check_name
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -22,40 +25,40 @@ from core.transfer.protocols import EvaluationProtocol
 class FileRows:
     """The rows: the labelled ones of a run, or a sample of the labelled training rows."""
 
-    run: str | None = setting(None, "The run whose rows count; by default the labelled training rows.")
-    sample: int | None = setting(None, "Rows to draw, stratified by label; by default all.", least=2)
-    seed: int = setting(0, "The seed of the sample.", least=0)
+    run: Annotated[str | None, setting("The run whose rows count; by default the labelled training rows.")] = None
+    sample: Annotated[Annotated[int, Ge(2)] | None, setting("Rows to draw, stratified by label; by default all.")] = None
+    seed: Annotated[Whole, setting("The seed of the sample.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FileFolds:
     """Perturbations and genes are each cut into k parts, once for each seed in `cuts`."""
 
-    k: int = setting(5, "Parts into which perturbations and genes are each cut.", least=2)
-    cuts: tuple[int, ...] = setting((0,), "The seeds of the cuts.", least=0)
+    k: Annotated[int, Ge(2), setting("Parts into which perturbations and genes are each cut.")] = 5
+    cuts: Annotated[tuple[Whole, ...], setting("The seeds of the cuts.")] = (0,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileArm:
     """An arm: an existing run (`run`), a method with settings (`method`), or an arm above fused with something (`base`)."""
 
-    name: str = setting(MISSING, "The arm's name.")
-    note: str = setting("", "A remark that is shown beside its numbers.")
-    against: str = setting("", "The arm that it changes one thing of; by default the base.")
-    several: bool = setting(False, "Whether it may change more than one thing.")
-    run: str | None = setting(None, "An existing run as the arm.")
-    method: str | None = setting(None, "The method that makes the arm's runs.")
-    options: Mapping[str, Any] = setting({}, "Options of the method.")
-    model: str | None = one_model()
-    endpoint: str | None = several_servers()
-    token_budget: int | None = most_tokens("Token budget of each run of the arm.")
+    name: Annotated[str, setting("The arm's name.")]
+    note: Annotated[str, setting("A remark that is shown beside its numbers.")] = ""
+    against: Annotated[str, setting("The arm that it changes one thing of; by default the base.")] = ""
+    several: Annotated[bool, setting("Whether it may change more than one thing.")] = False
+    run: Annotated[str | None, setting("An existing run as the arm.")] = None
+    method: Annotated[str | None, setting("The method that makes the arm's runs.")] = None
+    options: Annotated[Mapping[str, Any], setting("Options of the method.")] = field(default_factory=dict)
+    model: Model = None
+    endpoint: Servers = None
+    token_budget: Annotated[TokenBudget, setting("Token budget of each run of the arm.")] = None
     calls: CallSettings = field(default_factory=CallSettings)
-    base: str | None = setting(None, "The arm to fuse something with.")
-    other: str | None = setting(None, "The run to fuse with it.", name="with")
-    knn: Mapping[str, Any] | None = setting(None, "A kNN to compute for each cut and fuse with it.")
-    w_de: float | None = setting(None, "The weight of what is fused for DE.", **ONE_WEIGHT)
-    w_dir: float | None = setting(None, "The weight of what is fused for DIR.", **ONE_WEIGHT)
-    by_agreement: bool = less_in_disagreement()
+    base: Annotated[str | None, setting("The arm to fuse something with.")] = None
+    other: Annotated[str | None, setting("The run to fuse with it.", name="with")] = None
+    knn: Annotated[Mapping[str, Any] | None, setting("A kNN to compute for each cut and fuse with it.")] = None
+    w_de: Annotated[Share | None, setting("The weight of what is fused for DE.")] = None
+    w_dir: Annotated[Share | None, setting("The weight of what is fused for DIR.")] = None
+    by_agreement: LessInDisagreement = False
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -78,14 +81,14 @@ _KNN = [option.name for option in options_of(KnnSettings) if option.name not in 
 class FileExperiment:
     """The content of a file. base: by default the first arm. changes: arm → what it changes, None if that cannot be checked."""
 
-    name: str = setting(MISSING, "The experiment's name.")
-    question: str = setting("", "What is asked.")
-    dataset: str | None = setting(None, "The dataset; by default the only one except the demo.")
-    primary: Literal["DE", "DIR", "mean"] = setting(MISSING, "The metric that decides.")
-    smallest_effect: float = setting(MISSING, "The smallest change of it that matters.", above=0, below=1)
-    base: str = setting("", "The arm that the others are compared with; by default the first.")
-    seeds: tuple[int, ...] = setting((0,), "The seeds under which models are called.", least=0)
-    noise_seeds: tuple[int, ...] | None = setting(None, "Further seeds, of the base asked again.", least=0)
+    name: Annotated[str, setting("The experiment's name.")]
+    question: Annotated[str, setting("What is asked.")] = ""
+    dataset: Annotated[str | None, setting("The dataset; by default the only one except the demo.")] = None
+    primary: Annotated[Literal["DE", "DIR", "mean"], setting("The metric that decides.")]
+    smallest_effect: Annotated[Effect, setting("The smallest change of it that matters.")]
+    base: Annotated[str, setting("The arm that the others are compared with; by default the first.")] = ""
+    seeds: Annotated[tuple[Whole, ...], setting("The seeds under which models are called.")] = (0,)
+    noise_seeds: Annotated[tuple[Whole, ...] | None, setting("Further seeds, of the base asked again.")] = None
     rows: FileRows = part(FileRows())
     folds: FileFolds = part(FileFolds())
     arms: tuple[FileArm, ...] = part()

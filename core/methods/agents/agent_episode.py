@@ -11,55 +11,61 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
 
 from core.errors import DeskError
 from core.evidence.label_view import LabelView
+from core.fields.setting import Count, setting
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
 from core.llm.structured import AnswerSchema, letter_schema, percent_schema
-from core.methods.base import Context, Option
+from core.methods.base import Context
+from core.methods.coded_names import ShownNames
 from core.methods.conversation import CallSpec, RowConversation
 from core.methods.prompts import (
     B_PROMPT_TOKENS,
     B_TOOL_CALLS,
     B_TOOLS,
-    CONTEXT,
-    EFFORT,
-    LITERATURE,
-    SHOTS,
-    SOURCES,
-    STRUCTURED,
+    CellContext,
+    Effort,
+    Literature,
+    Shots,
+    Sources,
+    Structured,
     fill,
     prompt_text,
 )
 from core.texts import replace_surrogates
 from core.types import Evidence, Pair, TraceEvent
 
-SHARED: tuple[Option, ...] = (
-    Option(
-        "answers",
-        "choice",
-        "probabilities",
-        "What is asked for in the end: two numbers, or a letter.",
-        ("probabilities", "letter"),
-    ),
-    Option("max_steps", "int", 12, "The most steps of one agent; then it answers from what it has.", least=1, most=1_000),
-    Option("max_tokens", "int", 3_000, "The longest reply in tokens, reasoning included.", least=1),
-    EFFORT,
-    SOURCES,
-    LITERATURE,
-    CONTEXT,
-    SHOTS,
-    STRUCTURED,
-)
+Steps = Annotated[int, Ge(1), Le(1_000), setting("The most steps of one agent; then it answers from what it has.")]
 PROBABILITIES = (
     ("p_de", "how probable it is, from 0 to 100, that the target gene's expression changes at all"),
     ("p_up_given_de", "how probable it is, from 0 to 100, that it goes up, should it change"),
 )
 LETTER = (("answer", "A) up, B) down or C) none: the letter alone"),)
 IN_WORDS = (("answer", "the answer in a few sentences"),)
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """The options that agents share."""
+
+    answers: Annotated[Literal["probabilities", "letter"], setting("What is asked for in the end: two numbers, or a letter.")] = (
+        "probabilities"
+    )
+    max_steps: Steps = 12
+    max_tokens: Annotated[Count, setting("The longest reply in tokens, reasoning included.")] = 3_000
+    effort: Effort = ""
+    sources: Sources = "packs"
+    literature: Literature = "passage"
+    context: CellContext = "kit"
+    shots: Shots = 0
+    structured: Structured = False
+    names: ShownNames = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 
 import core.target_ranking.models as room
 from core.errors import InputError, NotFound
-from core.fields.option import Option, read_options
+from core.fields.record import read_options
 from core.file_io import read_file, replace_file
 from core.hashes import sha256_of
 from core.jobs.folder import read_json, write_json
@@ -80,14 +80,14 @@ class Examples:
 class RankingModel:
     """A way to rank. To add one, write a file in this package with a `MODEL`.
 
-    fit: raise MissingPackage without its packages. scorer: return a
+    settings: a dataclass whose fields declare its options. fit: raise MissingPackage without its packages. scorer: return a
     function that scores the columns of a fit for each cell, higher for a likelier target; of
     expression of shape (n_cells, n_genes) and the cells' controls. ranks_untrained: whether it ranks
     genes without a training perturbation. packages: beyond the app's.
     """
 
     name: str
-    options: tuple[Option, ...]
+    settings: type
     fit: Callable[[Examples, Mapping[str, Any], FitSettings, Report], FittedModel]
     scorer: Callable[[FittedModel], Scorer]
     ranks_untrained: bool = False
@@ -150,7 +150,7 @@ def fit_model(
     in either set, and without a control cell to train on. Raise MissingPackage.
     """
     model = ranking_model_named(name)
-    options = read_options(model.options, settings.options)
+    options = read_options(model.settings, settings.options)
     examples = _make_examples(train, validation, settings.seed, choose=not model.ranks_untrained)
     return model.fit(examples, options, settings, report)
 

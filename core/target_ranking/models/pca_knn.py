@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.fields.record import NoSettings
 from core.target_ranking.expression import Expression, Flags, MatchedControls
 from core.target_ranking.metrics import mean_reciprocal_rank
 from core.target_ranking.models.base import (
@@ -100,4 +101,4 @@ def _sum_votes(cosines: NDArray[np.floating], votes: Flags, most: int) -> Iterat
         yield total
 
 
-MODEL: Final = RankingModel("pca_knn", (), fit, make_scorer)
+MODEL: Final = RankingModel("pca_knn", NoSettings, fit, make_scorer)

@@ -6,12 +6,14 @@ The trees are arrays, which predict exactly the same as scikit-learn's and can b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from core.fields.option import Option
+from core.fields.setting import Count, setting
 from core.target_ranking.models.base import (
     Arrays,
     Examples,
@@ -22,6 +24,14 @@ from core.target_ranking.models.base import (
     Scorer,
     make_class_rows,
 )
+
+
+@dataclass(frozen=True)
+class ForestSettings:
+    """The options of a random forest."""
+
+    trees: Annotated[int, Ge(1), Le(10_000), setting("How many trees.")] = 100
+    leaf: Annotated[Count, setting("The fewest training rows in a leaf.")] = 5
 
 
 def fit(examples: Examples, options: Mapping[str, Any], settings: FitSettings, report: Report) -> FittedModel:
@@ -79,10 +89,7 @@ def predict_shares(trees: Arrays, x: NDArray[np.float32]) -> NDArray[np.float64]
 
 MODEL: Final = RankingModel(
     "random_forest",
-    (
-        Option("trees", "int", 100, "How many trees.", least=1, most=10_000),
-        Option("leaf", "int", 5, "The fewest training rows in a leaf.", least=1),
-    ),
+    ForestSettings,
     fit,
     make_scorer,
 )

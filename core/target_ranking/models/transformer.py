@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from core.fields.option import Option
+from core.fields.setting import Count, setting
 from core.packages import require_package
 from core.target_ranking.expression import (
     N_MATCHED,
@@ -247,20 +248,25 @@ def _seeded(seed: int = 0) -> Iterator[Any]:
         yield torch
 
 
+@dataclass(frozen=True)
+class TransformerSettings:
+    """The options of the network and its training."""
+
+    epochs: Annotated[int, Ge(1), Le(10_000), setting("The most times that each training cell is seen.")] = 8
+    patience: Annotated[Count, setting("Training stops after this many epochs without a better validation MRR.")] = 3
+    batch: Annotated[int, Ge(1), Le(4096), setting("Cells of a step.")] = 48
+    tokens: Annotated[int, Ge(8), Le(8192), setting("Number of genes that the network sees at once.")] = 128
+    learning_rate: Annotated[float, Ge(1e-7), Le(1), setting("Of the optimizer.")] = 2e-3
+    width: Annotated[int, Ge(1), Le(4096), setting("Width of a token, a multiple of the heads.")] = 32
+    layers: Annotated[int, Ge(1), Le(64), setting("Number of layers of the transformer.")] = 2
+    heads: Annotated[int, Ge(1), Le(64), setting("Heads of a layer.")] = 4
+    dropout: Annotated[float, Ge(0), Le(0.9), setting("Share of a layer's outputs to drop in training.")] = 0.1
+    scgpt: Annotated[str, setting("The folder of a scGPT checkpoint to start from, which sets width, layers and heads.")] = ""
+
+
 MODEL: Final = RankingModel(
     "transformer",
-    (
-        Option("epochs", "int", 8, "The most times that each training cell is seen.", least=1, most=10_000),
-        Option("patience", "int", 3, "Training stops after this many epochs without a better validation MRR.", least=1),
-        Option("batch", "int", 48, "Cells of a step.", least=1, most=4096),
-        Option("tokens", "int", 128, "Number of genes that the network sees at once.", least=8, most=8192),
-        Option("learning_rate", "float", 2e-3, "Of the optimizer.", least=1e-7, most=1),
-        Option("width", "int", 32, "Width of a token, a multiple of the heads.", least=1, most=4096),
-        Option("layers", "int", 2, "Number of layers of the transformer.", least=1, most=64),
-        Option("heads", "int", 4, "Heads of a layer.", least=1, most=64),
-        Option("dropout", "float", 0.1, "Share of a layer's outputs to drop in training.", least=0, most=0.9),
-        Option("scgpt", "text", "", "The folder of a scGPT checkpoint to start from, which sets width, layers and heads."),
-    ),
+    TransformerSettings,
     fit,
     make_scorer,
     ranks_untrained=True,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from core.fields.option import Option
+from core.fields.setting import setting
 from core.packages import require_package
 from core.target_ranking.expression import Expression, MatchedControls
 from core.target_ranking.metrics import mean_reciprocal_rank
@@ -31,6 +33,16 @@ PATIENCE: Final = 4  # epochs without a better validation MRR
 
 def _library() -> Any:
     return require_package("xgboost", "a model of gradient-boosted trees", REQUIREMENTS)
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """The options of boosted trees."""
+
+    rounds: Annotated[int, Ge(1), Le(10_000), setting("The most rounds; each has a tree for every target.")] = 60
+    depth: Annotated[int, Ge(1), Le(20), setting("The depth of a tree.")] = 4
+    learning_rate: Annotated[float, Ge(1e-4), Le(1), setting("The weight of each tree (learning rate).")] = 0.2
+    columns: Annotated[float, Ge(0.01), Le(1), setting("The share of genes that a tree may use.")] = 0.25
 
 
 class _Learner:
@@ -102,12 +114,7 @@ def make_scorer(fitted: FittedModel) -> Scorer:
 
 MODEL: Final = RankingModel(
     "xgboost",
-    (
-        Option("rounds", "int", 60, "The most rounds; each has a tree for every target.", least=1, most=10_000),
-        Option("depth", "int", 4, "The depth of a tree.", least=1, most=20),
-        Option("learning_rate", "float", 0.2, "The weight of each tree (learning rate).", least=1e-4, most=1),
-        Option("columns", "float", 0.25, "The share of genes that a tree may use.", least=0.01, most=1),
-    ),
+    BoostingSettings,
     fit,
     make_scorer,
     packages=("xgboost",),

@@ -64,10 +64,10 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
     chosen = st.multiselect(
         title_of(option),
         known,
-        help=option.help,
-        placeholder=option.missing,
+        help=option.about.help,
+        placeholder=option.about.missing,
         accept_new_options=True,
-        key=f"note-rubric-{option.key or name}",
+        key=f"note-rubric-{option.about.key or name}",
     )
     return tuple(chosen)
 

@@ -13,7 +13,8 @@ import streamlit as st
 
 from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import ImportOptions
-from core.fields.option import Option, split_names
+from core.fields.record import options_of
+from core.fields.setting import Option, split_names
 from core.methods.base import methods
 from core.store.runs import Run
 from core.texts import title_in_sentence
@@ -220,10 +221,10 @@ def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, 
     The titles are those of the run's method; an option that this version does not know has its name in words.
     """
     method = methods().get(run.method)
-    declared = {option.name: option for option in method.options} if method is not None else {}
+    declared = {option.name: option for option in options_of(method.settings)} if method is not None else {}
     for name, value in run.spec.get("options", {}).items():
         option = declared.get(name)
-        if value == "" or (value is None and (option is None or option.missing == "none")):
+        if value == "" or (value is None and (option is None or option.about.missing == "none")):
             continue
         title = option_text(name) if option is None else title_of(option)
         yield name, title_in_sentence(title), _value_text(option, value, names)
@@ -250,16 +251,16 @@ def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> 
     if isinstance(value, bool):
         return "on" if value else "off"
     if option is not None and value is None:
-        return option.missing
+        return option.about.missing
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if option is None:
         return str(value)
-    if option.kind in ("run", "runs"):
+    if option.about.names in ("run", "runs") and option.kind is str:
         return ", ".join(names.get(key, key) for key in split_names(value))
-    if option.kind == "references":  # RUN=REFERENCE, both by id
+    if option.about.names == "runs":  # RUN=REFERENCE, both by id
         pairs = (key.partition("=") for key in split_names(value))
         return ", ".join(f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs)
     return option.titles.get(str(value), str(value))

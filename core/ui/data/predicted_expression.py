@@ -75,7 +75,7 @@ def _show_upload(context: PageContext, options: PredictionOptions) -> None:
     kinds = [suffix.removeprefix(".") for suffix in (*cell_predictions.CELL_FILES, *TABLES)]
     file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
     about = _OPTIONS["real"]
-    real = st.file_uploader(title_of(about), ["h5ad", "zip"], help=about.help, key="upload-real")
+    real = st.file_uploader(title_of(about), ["h5ad", "zip"], help=about.about.help, key="upload-real")
     second = None if real is None else (real.name, real.getvalue())
     if not st.button("Make a run from the upload", disabled=file is None) or file is None:
         return

@@ -38,13 +38,7 @@ PLANE = "id-plane"  # session key: the component whose weights the weight map ch
 KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
 _FUSION = {option.name: option for option in options_of(FusionSettings)}
-# Settings without a control of their own on this page, and why.
-NOT_HERE = {
-    "base": "it is the run that the page is of",
-    "w_de": "the explorer's sliders, its map and its mixes set it",
-    "w_dir": "as w_de",
-    "reference_runs": "each component has a control, shown only if percentiles are taken over labelled rows",
-}
+NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")  # what the page's run, the explorer and each component's control set
 _UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}  # fields of settings whose components are still unknown
 
 
@@ -108,7 +102,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
         return None
     with places.components:
         label = f"Fuse {as_text(base.name)} with"
-        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].help)
+        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].about.help)
         if not others:
             st.markdown("Choose at least one component to fuse with it.")
             return None

@@ -31,7 +31,7 @@ from core.ui.shared import links, loaders, neighbour_controls, stop_buttons
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.figure_menu import file_name_of
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import show_control
+from core.ui.shared.option_controls import show_control, with_missing
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 
@@ -156,7 +156,7 @@ def _show_name(choice: FusionChoice, base: Run, key: str) -> str:
     """Show the control of the new run's name and return it; by default the names of its components."""
     knn = f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""
     usual = " + ".join([base.name, *(knn if other == KNN else title_of(other) for other in choice.others)])
-    return show_control(replace(option_of(FusionRequest, "name"), missing=usual), key) or usual
+    return show_control(with_missing(option_of(FusionRequest, "name"), usual), key) or usual
 
 
 def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:

@@ -12,9 +12,9 @@ from core.actions import finetunes
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.finetune import KIND
 from core.actions.workspace import Workspace
-from core.fields.record import make
+from core.fields.record import make, options_of
 from core.finetune.job_folder import FinetuneFolder
-from core.finetune.settings import BASE, OPTIONS
+from core.finetune.settings import BASE, FinetuneSettings
 from core.finetune.spec import describe_rows, short_name
 from core.plots import curves
 from core.store.datasets import Dataset
@@ -67,8 +67,9 @@ def loss_curves(losses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     chosen = show_settings(FinetuneRequest, "finetune_", defaults={"base": BASE})
-    with st.expander(f"{len(OPTIONS)} settings, with defaults"):
-        options = {option.name: show_option(dataset, "finetune", option) for option in OPTIONS}
+    settings = options_of(FinetuneSettings)
+    with st.expander(f"{len(settings)} settings, with defaults"):
+        options = {option.name: show_option(dataset, "finetune", option) for option in settings}
     if st.button("Start fine-tune", type="primary", icon=":material/play_arrow:", key="start-finetune"):
         with explain_errors(), st.spinner("Starting …"):
             finetunes.start(workspace, make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from core.ui.shared import links, loaders
 from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of
+from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of, with_missing
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_choice import choose_server
 from core.ui.shared.shell import PageContext, show_error
@@ -30,7 +31,6 @@ _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}
 # Settings that other parts of the form show.
 _ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model", "backend", "ray_address")
-NOT_HERE = {"rows": "each of its parts has a control, as `RowSelection` declares them"}  # settings without a control, and why
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
@@ -45,9 +45,9 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it chooses its rows and hides their labels itself
         rows = "" if derived else _show_rows(dataset)
-        labels = "auto" if derived else show_settings(RunRequest, "", ["labels"])["labels"]
+        labels: Any = "auto" if derived else show_settings(RunRequest, "", ["labels"])["labels"]
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
-        named = replace(_RUN["name"], missing=launch.name_of(wanted))
+        named = with_missing(_RUN["name"], launch.name_of(wanted))
         wanted = replace(wanted, name=show_control(named, key_of(named, "")))
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
@@ -67,7 +67,7 @@ def _show_rows(dataset: Dataset) -> str:
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3, vertical_alignment="bottom")
     option = _ROWS["split"]
-    split = one.selectbox(title_of(option), splits, help=option.help, **bind("launch_split"))
+    split = one.selectbox(title_of(option), splits, help=option.about.help, **bind("launch_split"))
     with two:
         chosen = show_settings(RowSelection, "launch_", ["sample"])
     with three:

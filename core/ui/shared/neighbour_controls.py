@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -26,14 +26,18 @@ from core.ui.shared.option_controls import choose_title, default_values, key_of,
 from core.ui.shared.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
-PROTOCOL = replace(_KNN["protocol"], choices=("folds", "loo"))  # of rows with a label of their own
+PROTOCOL = replace(_KNN["protocol"], type=Literal["folds", "loo"])  # of rows with a label of their own
+# Numbers that are dragged or picked here; elsewhere any number may be typed. k folds have k² cells, each predicted by itself.
+SLIDERS = {"power": (0.5, 6.0, 0.5), "folds": (2, 20, 1), "strength": (0.0, 1.0, 0.1)}
+NEAREST = (10, 25, 50, 100, 200, 400)
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
 KEYS = tuple(key_of(option, "") for option in _KNN.values())
 
 
 def list_defaults() -> dict[str, Any]:
     """Return the defaults of the widgets of KEYS that do not depend on the dataset."""
-    return default_values(option for name, option in _KNN.items() if name not in ("spaces", "axis"))
+    usual = default_values(option for name, option in _KNN.items() if name not in ("spaces", "axis"))
+    return usual | {key_of(_KNN["k"], ""): _KNN["k"].about.missing}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,13 +76,13 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
     widest = _widest_space(dataset, spaces)
     space = _KNN["spaces"]
     spaces_chosen = first.pills(
-        title_of(space), names, default=widest, selection_mode="multi", help=space.help, **bind(key_of(space, ""), [widest])
+        title_of(space), names, default=widest, selection_mode="multi", help=space.about.help, **bind(key_of(space, ""), [widest])
     )
     with second:
         chosen = _show("power")
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
         chosen["axis"] = choose_title(st.selectbox, _KNN["axis"], _default_axis(dataset))
-        chosen |= _show("k", "centre")
+        chosen |= {"k": _choose_nearest(), **_show("centre")}
         chosen["protocol"] = choose_title(st.selectbox, PROTOCOL) if training else "test"
         if chosen["protocol"] == "folds":
             chosen |= _show("folds", "seed", columns=2)
@@ -90,7 +94,13 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
 
 
 def _show(*names: str, columns: int = 1) -> dict[str, Any]:
-    return show_settings(KnnSettings, "", names, columns=columns)
+    return show_settings(KnnSettings, "", names, columns=columns, sliders=SLIDERS)
+
+
+def _choose_nearest() -> int | None:
+    option, missing = _KNN["k"], _KNN["k"].about.missing
+    chosen: Any = st.selectbox(title_of(option), [missing, *NEAREST], help=option.about.help, **bind(key_of(option, "")))
+    return None if chosen == missing else chosen
 
 
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
@@ -113,7 +123,7 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
     left_out = {"folds": (), "loo": ("folds", "seed"), "test": ("folds", "seed", "protocol")}[kind]
     for name, value in values_of(settings).items():
         option = _KNN[name]
-        if value is None or name in left_out or (option.offered and value not in option.offered):
+        if value is None or name in left_out or (name == "k" and value not in NEAREST):
             continue
         key = key_of(option, "")
         if isinstance(value, tuple):

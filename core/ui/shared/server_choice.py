@@ -52,7 +52,7 @@ def choose_server(workspace: Workspace, record: type, owner: str) -> ChosenServe
     model = st.selectbox(
         title_of(about),
         health.models,
-        help=about.help,
+        help=about.about.help,
         disabled=not health.models,
         placeholder="no server answers",
         **bind(key_of(about, owner)),

@@ -76,7 +76,7 @@ def _show_form(workspace: Workspace) -> None:
     chosen |= show_settings(TrainingRequest, "", ["kind", "seed"], columns=2)
     known = [name for name, model in ranking_models().items() if not missing_packages(model)]
     usual, option = [each for each in known if each in QUICK] or known, option_of(TrainingOptions, "models")
-    models = st.multiselect(title_of(option), known, usual, help=option.help, **bind("models"))
+    models = st.multiselect(title_of(option), known, usual, help=option.about.help, **bind("models"))
     chosen |= show_more(TrainingOptions, "", ("models", *chosen))
     if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets"):
         with explain_errors(), st.spinner("Starting …"):

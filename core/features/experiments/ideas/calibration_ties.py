@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import RUN, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
@@ -30,7 +30,7 @@ _REMARK = "Arms that break ties use the labels: they bound the gain from better 
 class Settings(OnLabels):
     """The run."""
 
-    run: str = setting("", RUN, kind="run")
+    run: Annotated[str, setting(RUN, names="run")] = ""
 
 
 def flatten(p: Floats) -> Floats:

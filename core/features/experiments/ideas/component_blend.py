@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from core.features.experiments.ideas.blending import fused_arm, predict_rows
 from core.features.experiments.ideas.idea import Judged, OfFusion, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import make_trial
-from core.fields.record import setting
+from core.fields.setting import setting
 
 
 @dataclass(frozen=True, slots=True)
 class Settings(OfFusion):
     """The settings of a fusion, and a second base."""
 
-    cross: str = setting("", "Another run on the same labelled rows, used as base instead.", kind="run")
+    cross: Annotated[str, setting("Another run on the same labelled rows, used as base instead.", names="run")] = ""
 
 
 def _judge(material: Material, chosen: Settings) -> Judged:

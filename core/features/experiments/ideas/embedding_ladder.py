@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 from core.errors import InputError
 from core.features.experiments.ideas.idea import Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, make_trial
-from core.fields.record import setting
+from core.fields.setting import setting
 
 MOST_ARMS = 20
 
@@ -18,7 +19,7 @@ MOST_ARMS = 20
 class Settings(OfSpaces):
     """The settings of a kNN, and whether spaces are joined."""
 
-    ensembles: bool = setting(True, "Also score every ensemble of the spaces.")
+    ensembles: Annotated[bool, setting("Also score every ensemble of the spaces.")] = True
 
 
 def _judge(material: Material, chosen: Settings) -> Judged:

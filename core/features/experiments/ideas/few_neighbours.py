@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, make_trial
-from core.fields.record import setting
+from core.fields.setting import Count, setting
 from core.transfer.knn import DEFAULT, Weighting
 
 _REMARK = "A gene contributes all its measured rows; a prompt with K measured pairs has fewer. A model may use them differently."
@@ -17,8 +20,8 @@ _REMARK = "A gene contributes all its measured rows; a prompt with K measured pa
 class Settings(OfSpaces):
     """The settings of a kNN, and the values of K."""
 
-    cuts: int = setting(3, CUTS_HELP, least=1, most=10)
-    shots: tuple[int, ...] = setting((1, 2, 4, 8, 16, 32), "Values of K.", title="Values of K", least=1)
+    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 3
+    shots: Annotated[tuple[Count, ...], setting("Values of K.", title="Values of K")] = (1, 2, 4, 8, 16, 32)
 
 
 def _judge(material: Material, chosen: Settings) -> Judged:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 from scipy.sparse import csr_array
 
 from core.base.result import Table
@@ -15,7 +16,7 @@ from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
-from core.fields.record import setting
+from core.fields.setting import Share, setting
 from core.stats.arrays import Floats
 from core.stats.ranks import midranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
@@ -30,8 +31,8 @@ _REMARK = "Rows outside the graph score 0 and tie. A file from another graph ran
 class Settings(OnLabels):
     """How walks count."""
 
-    cut_off: int = setting(4, "The most edges of a walk.", least=1, most=6)
-    damping: float = setting(0.5, "Factor on a walk's weight for each edge.", least=0.0, most=1.0)
+    cut_off: Annotated[int, Ge(1), Le(6), setting("The most edges of a walk.")] = 4
+    damping: Annotated[Share, setting("Factor on a walk's weight for each edge.")] = 0.5
 
 
 def walk_features(

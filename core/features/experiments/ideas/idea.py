@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Kind, Metric
@@ -17,7 +19,7 @@ from core.features.experiments.ideas.material import (
     load_material,
 )
 from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
-from core.fields.record import setting
+from core.fields.setting import Share, setting
 from core.store import datasets
 
 SMALLEST_EFFECT = 0.01
@@ -29,33 +31,35 @@ CUTS_HELP = "Number of averaged cuts of perturbations and genes into 5 × 5 cell
 class OnLabels:
     """The setting of every idea."""
 
-    dataset: str = setting(
-        "", "The dataset whose labelled rows are scored; by default the workspace's.", not_on_form="that of the page"
-    )
+    dataset: Annotated[
+        str, setting("The dataset whose labelled rows are scored; by default the workspace's.", where="command")
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OfSpaces(OnLabels):
     """Settings of ideas on kNN priors."""
 
-    spaces: str = setting("", "Gene spaces, separated by commas; all by default.", kind="spaces", title="Gene spaces")
-    centre: bool = setting(False, "Subtract the mean vector of the labelled genes first.")
-    cuts: int = setting(10, CUTS_HELP, least=1, most=10)
+    spaces: Annotated[str, setting("Gene spaces, separated by commas; all by default.", title="Gene spaces", names="spaces")] = ""
+    centre: Annotated[bool, setting("Subtract the mean vector of the labelled genes first.")] = False
+    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 10
 
 
 @dataclass(frozen=True, slots=True)
 class OfRuns(OnLabels):
     """Settings of ideas that compare saved runs."""
 
-    runs: str = setting("", "Runs to compare, the base first; by default all that the question is about.", kind="runs")
+    runs: Annotated[str, setting("Runs to compare, the base first; by default all that the question is about.", names="runs")] = (
+        ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class OfFusion(OfSpaces):
     """Settings of ideas on a run fused with kNN priors."""
 
-    run: str = setting("", RUN, kind="run")
-    weight: float = setting(0.5, "The weight of the component fused with the run.", least=0.0, most=1.0)
+    run: Annotated[str, setting(RUN, names="run")] = ""
+    weight: Annotated[Share, setting("The weight of the component fused with the run.")] = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)

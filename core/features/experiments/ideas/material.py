@@ -16,7 +16,7 @@ from core.actions.component_loader import default_dataset, load_index, load_spac
 from core.actions.workspace import Workspace
 from core.errors import StateError
 from core.evidence.packs import Packs
-from core.fields.option import split_names
+from core.fields.setting import split_names
 from core.scoring.run_scores import RunRows, load_scored_rows
 from core.stats.arrays import Codes
 from core.stats.scores_and_labels import Scores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from core.features.experiments.ideas.arms import Ranking
 from core.features.experiments.ideas.idea import Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, make_trial
-from core.fields.record import setting
+from core.fields.setting import Share, setting
 from core.stats.arrays import Floats
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import Scores
@@ -25,7 +26,7 @@ _REMARK = "Most perturbations have few measured partners outside their own fold;
 class Settings(OfSpaces):
     """The settings of a kNN, and the weight of the perturbations."""
 
-    weight: float = setting(0.5, "The weight of similar perturbations if genes count too.", least=0.0, most=1.0)
+    weight: Annotated[Share, setting("The weight of similar perturbations if genes count too.")] = 0.5
 
 
 def network_similarity(edges: Iterable[tuple[str, str, float]], symbols: tuple[str, ...]) -> SimilarityMatrices:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from core.base.result import Table
 from core.evidence.tools.gene_class import PROGRAMS, program_of
@@ -15,7 +16,7 @@ from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import learn_in_folds, make_trial
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
@@ -29,8 +30,8 @@ _SIGN = {"up": 1.0, "down": -1.0}
 class Settings(OnLabels):
     """How far rates are shrunk, and the cuts."""
 
-    strength: float = setting(20.0, "Number of pseudo-rows at the base rate added to each program.", least=0.0)
-    cuts: int = setting(10, CUTS_HELP, least=1, most=10)
+    strength: Annotated[float, Ge(0.0), setting("Number of pseudo-rows at the base rate added to each program.")] = 20.0
+    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 10
 
 
 def program_counts(labels: Iterable[str], programs: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,15 +6,16 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, learn_in_folds, make_trial
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Scores
 from core.transfer.similarity import Space
@@ -27,11 +28,13 @@ FEWEST = 20  # fewest labelled rows for fitting a classifier; with fewer, the ba
 class Settings(OfSpaces):
     """The settings of a kNN and of both classifiers."""
 
-    cuts: int = setting(1, CUTS_HELP, least=1, most=10)
-    columns: int = setting(32, "Number of columns of each vector; there are three times as many features.", least=1, most=256)
-    c: float = setting(0.01, "Inverse strength of the logistic regression's penalty.", least=0.000001)
-    hidden: int = setting(32, "Number of units in the hidden layer.", least=1, most=256)
-    epochs: int = setting(10, "Number of epochs.", least=1, most=200)
+    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 1
+    columns: Annotated[
+        int, Ge(1), Le(256), setting("Number of columns of each vector; there are three times as many features.")
+    ] = 32
+    c: Annotated[float, Ge(0.000001), setting("Inverse strength of the logistic regression's penalty.")] = 0.01
+    hidden: Annotated[int, Ge(1), Le(256), setting("Number of units in the hidden layer.")] = 32
+    epochs: Annotated[int, Ge(1), Le(200), setting("Number of epochs.")] = 10
 
 
 def features_of(spaces: Sequence[Space], material: Material, columns: int) -> Floats:

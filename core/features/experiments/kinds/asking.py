@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.engine.shared_settings import calls_at_once, one_server
+from core.engine.shared_settings import CallsAtOnce, Server
 from core.engine.spec import LabelViewSpec
 from core.errors import StateError
 from core.features.experiments.arms import answered_rows
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.llm.call_settings import CallSettings
+from core.llm.endpoint import CONCURRENCY
 from core.store import runs
 from core.store.runs import Run
 
@@ -25,25 +28,16 @@ MOST_REPEATS = 20
 class AskingSettings:
     """A run that is asked again. endpoint: by default that of the settings. calls: how it is asked, by default as for the run."""
 
-    run: str = setting(
-        MISSING,
-        "The run that is asked again.",
-        kind="run",
-        not_on_form="the sidebar chooses it",
-        not_on_command="is the argument RUN",
-    )
-    rows: str | tuple[str, ...] = setting(
-        "",
-        "How many of the run's rows, drawn at random.",
-        kind="text",
-        title="Rows",
-        command_help='Among the run\'s own, such as "sample=100", "split=train", "ids=FILE"; by default all.',
-    )
-    repeats: int = setting(
-        1, "How often the run is asked again unchanged, each time under other seeds.", title="Repeats", least=1, most=MOST_REPEATS
-    )
-    endpoint: str | None = one_server()
-    concurrency: int = calls_at_once()
+    run: Annotated[str, setting("The run that is asked again.", names="run", where="elsewhere")]
+    rows: Annotated[str | tuple[str, ...], setting("How many of the run's rows, drawn at random.", title="Rows")] = ""
+    repeats: Annotated[
+        int,
+        Ge(1),
+        Le(MOST_REPEATS),
+        setting("How often the run is asked again unchanged, each time under other seeds.", title="Repeats"),
+    ] = 1
+    endpoint: Server = None
+    concurrency: CallsAtOnce = CONCURRENCY
     calls: CallSettings = field(default_factory=CallSettings)
 
 

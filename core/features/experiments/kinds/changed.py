@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 from core.base.experiment import Arm, Experiment, Measure, Metric
 from core.errors import InputError
 from core.features.experiments.kinds.asking import Asking, AskingSettings
 from core.features.experiments.result import METRICS
-from core.fields.record import setting
+from core.fields.setting import Effect, setting
 from core.methods.base import method_named
 
 MEASURES = {"score": "scores, on labelled rows", "answers": "answers, which need no label"}
@@ -19,11 +20,13 @@ MEASURES = {"score": "scores, on labelled rows", "answers": "answers, which need
 class ChangedSettings(AskingSettings):
     """A run that is asked again with something changed, and what decides."""
 
-    measure: Measure = setting("score", "What is compared: scores, or how far answers move.", title="Compared", words=MEASURES)
-    metric: Metric = setting("mean", "The score that decides.", title="Score that decides", words=METRICS)
-    smallest_effect: float = setting(
-        0.01, "The smallest change of it that matters.", title="Smallest effect that matters", above=0, below=1
-    )
+    measure: Annotated[
+        Measure, setting("What is compared: scores, or how far answers move.", title="Compared", words=MEASURES)
+    ] = "score"
+    metric: Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)] = "mean"
+    smallest_effect: Annotated[
+        Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")
+    ] = 0.01
 
 
 def compare_changed(asking: Asking, settings: ChangedSettings, question: str, arms: Iterable[Arm]) -> Experiment:

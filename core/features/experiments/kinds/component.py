@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
@@ -12,8 +14,9 @@ from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
 from core.errors import InputError
 from core.features.experiments.arms import answered_rows
 from core.features.experiments.result import METRICS
-from core.fields.record import setting, values_of
-from core.methods.fusion_settings import ONE_WEIGHT, less_in_disagreement
+from core.fields.record import values_of
+from core.fields.setting import Count, Effect, Share, setting
+from core.methods.fusion_settings import LessInDisagreement
 from core.store import runs
 from core.store.runs import Run
 from core.transfer.protocols import SimilaritySettings
@@ -25,26 +28,20 @@ QUESTION = "What does a fused component add to a run?"
 class ComponentSettings:
     """A run, what is fused with it, the weights, and the folds under which a kNN is made."""
 
-    run: str = setting(
-        MISSING,
-        "The run that is fused.",
-        kind="run",
-        not_on_form="the sidebar chooses it",
-        not_on_command="is the argument RUN",
-    )
-    rows: str | tuple[str, ...] = setting("", "Which of the run's rows; by default all.", kind="text", title="Rows")
-    others: tuple[str, ...] = setting((), "Runs, each fused alone.", name="with", kind="runs", title="Fused with")
-    spaces: tuple[str, ...] = setting((), "Gene spaces of a kNN that is fused.", kind="spaces", title="Gene spaces")
+    run: Annotated[str, setting("The run that is fused.", names="run", where="elsewhere")]
+    rows: Annotated[str | tuple[str, ...], setting("Which of the run's rows; by default all.", title="Rows")] = ""
+    others: Annotated[tuple[str, ...], setting("Runs, each fused alone.", title="Fused with", names="runs", name="with")] = ()
+    spaces: Annotated[tuple[str, ...], setting("Gene spaces of a kNN that is fused.", title="Gene spaces", names="spaces")] = ()
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
-    w_de: float = setting(0.5, "The weight of the component for DE.", title="Weight for DE", **ONE_WEIGHT)
-    w_dir: float = setting(0.5, "The weight of the component for DIR.", title="Weight for DIR", **ONE_WEIGHT)
-    by_agreement: bool = less_in_disagreement()
-    folds: int = setting(5, "Parts into which a kNN's folds cut perturbations and genes.", title="Folds", least=2)
-    cuts: int = setting(1, "Over how many cuts of the folds the scores are averaged.", title="Cuts", least=1)
-    metric: Metric = setting("mean", "The score that decides.", title="Score that decides", words=METRICS)
-    smallest_effect: float = setting(
-        0.01, "The smallest change of it that matters.", title="Smallest effect that matters", above=0, below=1
-    )
+    w_de: Annotated[Share, setting("The weight of the component for DE.", title="Weight for DE")] = 0.5
+    w_dir: Annotated[Share, setting("The weight of the component for DIR.", title="Weight for DIR")] = 0.5
+    by_agreement: LessInDisagreement = False
+    folds: Annotated[int, Ge(2), setting("Parts into which a kNN's folds cut perturbations and genes.", title="Folds")] = 5
+    cuts: Annotated[Count, setting("Over how many cuts of the folds the scores are averaged.", title="Cuts")] = 1
+    metric: Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)] = "mean"
+    smallest_effect: Annotated[
+        Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")
+    ] = 0.01
 
 
 def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:

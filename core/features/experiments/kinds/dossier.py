@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
@@ -12,7 +12,7 @@ from core.errors import InputError
 from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
 from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
 from core.features.experiments.kinds.tools import tools_given
-from core.fields.record import setting
+from core.fields.setting import setting
 from core.methods.prompts import tools_of
 
 QUESTION = "What does another dossier do to the predictions?"
@@ -22,14 +22,16 @@ QUESTION = "What does another dossier do to the predictions?"
 class DossierSettings(ChangedSettings):
     """A run, and what is changed of its dossier."""
 
-    tools: tuple[str, ...] = setting((), "Another list of tools, in this order.", title="Other tools")
-    add: tuple[str, ...] = setting((), "Tools to add to the run's, one at a time.", title="Tools to add")
-    sources: Literal["", "packs", "web", "cache"] = setting(
-        "",
-        "Where tools look: in packs, in public sources, or in what those answered before.",
-        title="Where tools look",
-        words={"": "as in the run"},
-    )
+    tools: Annotated[tuple[str, ...], setting("Another list of tools, in this order.", title="Other tools")] = ()
+    add: Annotated[tuple[str, ...], setting("Tools to add to the run's, one at a time.", title="Tools to add")] = ()
+    sources: Annotated[
+        Literal["", "packs", "web", "cache"],
+        setting(
+            "Where tools look: in packs, in public sources, or in what those answered before.",
+            title="Where tools look",
+            words={"": "as in the run"},
+        ),
+    ] = ""
 
 
 def build(workspace: Workspace, settings: DossierSettings) -> Experiment:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
 from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
-from core.engine.shared_settings import calls_at_once, several_servers
+from core.engine.shared_settings import CallsAtOnce, Servers
 from core.errors import InputError
 from core.features.experiments.compare import calls_model
 from core.features.experiments.toml_file import FileArm, FileExperiment, FileRows, parse_experiment
-from core.fields.record import setting
+from core.fields.setting import setting
+from core.llm.endpoint import CONCURRENCY
 from core.store import predictions, runs
 from core.types import TRAIN, Label, Pair
 
@@ -28,11 +30,11 @@ _QUESTION = "What does one change of an arm do to the scores, on rows whose labe
 class FileSettings:
     """The content of a file, and what errors call it. endpoint, concurrency: how all of its arms are asked."""
 
-    text: str = setting(MISSING, "The content of a TOML file: rows, folds, arms, and what decides.", title="File")
-    file: str = setting("specification", "The file's name, for errors.", changes_result=False, not_on_form="the page has a text")
-    rows: str | tuple[str, ...] = setting("", "Which of the file's rows; by default all.", kind="text")
-    endpoint: str | None = several_servers("A model server's address ending in /v1; by default as each arm says.")
-    concurrency: int = calls_at_once()
+    text: Annotated[str, setting("The content of a TOML file: rows, folds, arms, and what decides.", title="File")]
+    file: Annotated[str, setting("The file's name, for errors.", where="command", changes_result=False)] = "specification"
+    rows: Annotated[str | tuple[str, ...], setting("Which of the file's rows; by default all.")] = ""
+    endpoint: Annotated[Servers, setting("A model server's address ending in /v1; by default as each arm says.")] = None
+    concurrency: CallsAtOnce = CONCURRENCY
 
 
 def build(workspace: Workspace, settings: FileSettings) -> Experiment:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
 from core.errors import InputError
 from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
 from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
-from core.fields.record import setting
-from core.methods.base import DerivedMethod, method_named, read_options
+from core.fields.record import read_options
+from core.fields.setting import setting
+from core.methods.base import DerivedMethod, method_named
 
 QUESTION = "What does another method, model, prompt or option do to the predictions?"
 
@@ -21,14 +22,16 @@ QUESTION = "What does another method, model, prompt or option do to the predicti
 class MethodSettings(ChangedSettings):
     """A run, and what is changed of how it is asked."""
 
-    method: str = setting("", "Another method.", title="Method", missing="the run's")
-    model: str | None = setting(None, "Another model.", title="Model", missing="the run's")
-    options: Mapping[str, Any] = setting(
-        {},
-        "Options of the method, each changed alone; those of another method count together.",
-        title="Options",
-        metavar="NAME=VALUE",
-    )
+    method: Annotated[str, setting("Another method.", title="Method", missing="the run's")] = ""
+    model: Annotated[str | None, setting("Another model.", title="Model", missing="the run's")] = None
+    options: Annotated[
+        Mapping[str, Any],
+        setting(
+            "Options of the method, each changed alone; those of another method count together.",
+            title="Options",
+            metavar="NAME=VALUE",
+        ),
+    ] = field(default_factory=dict)
 
 
 def build(workspace: Workspace, settings: MethodSettings) -> Experiment:
@@ -43,8 +46,8 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
     if settings.method not in ("", own.name):
         yield _by_method(asking, settings)
     else:
-        before = read_options(own.options, base.options)
-        after = read_options(own.options, {**base.options, **settings.options})
+        before = read_options(own.settings, base.options)
+        after = read_options(own.settings, {**base.options, **settings.options})
         for name in settings.options:
             if after[name] != before[name]:
                 change = f"{name}: {before[name]} → {after[name]}"
@@ -57,7 +60,7 @@ def _by_method(asking: Asking, settings: MethodSettings) -> Arm:
     base, other = asking.request, method_named(settings.method)
     if isinstance(other, DerivedMethod):
         raise InputError(f"method {other.name}: asks no rows, expected another; `experiment plan component` fuses with a kNN")
-    options = read_options(other.options, settings.options)
+    options = read_options(other.settings, settings.options)
     model = base.model if method_named(base.method).needs_model else settings.model
     request = replace(base, method=other.name, options=options, model=model if other.needs_model else None)
     return Arm(other.name, f"method: {base.method} → {other.name}", request)

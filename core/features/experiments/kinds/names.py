@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind, Runs
 from core.errors import InputError, StateError
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
 from core.features.experiments.result import ArmResult, ExperimentResult
-from core.fields.record import setting
+from core.fields.record import options_of
+from core.fields.setting import setting
 from core.methods.base import method_named
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
 from core.store import calls
@@ -32,9 +34,10 @@ LIMITS = (
 class NamesSettings(AskingSettings):
     """A run, and the ways to show gene names."""
 
-    arms: tuple[str, ...] = setting(
-        (), "Some of coded, swapped, hidden and alone; by default all that the method has.", title="Ways to show names"
-    )
+    arms: Annotated[
+        tuple[str, ...],
+        setting("Some of coded, swapped, hidden and alone; by default all that the method has.", title="Ways to show names"),
+    ] = ()
 
 
 def build(workspace: Workspace, settings: NamesSettings) -> Experiment:
@@ -63,7 +66,7 @@ def choose_arms(run: Run, wanted: Sequence[str]) -> tuple[str, ...]:
 
     Raise StateError for a run that cannot be asked with other names, and InputError for unknown arms.
     """
-    choices = next((option.choices for option in method_named(run.method).options if option.name == "names"), ())
+    choices = next((option.choices for option in options_of(method_named(run.method).settings) if option.name == "names"), ())
     if not choices:
         raise StateError(
             f"run {run.name} ({run.method}): its method does not support other names, so how far its answers rest on memory is "

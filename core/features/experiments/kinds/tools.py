@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
 from core.errors import InputError, StateError
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
-from core.fields.option import split_names
-from core.fields.record import setting
+from core.fields.setting import setting, split_names
 from core.store import evidence
 from core.store.runs import Run
 
@@ -25,12 +27,13 @@ METHOD = (
 class ToolsSettings(AskingSettings):
     """A run, and the tools to leave out, one at a time."""
 
-    tools: tuple[str, ...] = setting(
-        (), "Tools to leave out, one at a time; by default all that answered about the rows.", title="Tools to leave out"
-    )
-    repeats: int = setting(
-        3, "Number of repeats of every arm, each under its own seeds.", title="Repeats of every arm", least=1, most=20
-    )
+    tools: Annotated[
+        tuple[str, ...],
+        setting("Tools to leave out, one at a time; by default all that answered about the rows.", title="Tools to leave out"),
+    ] = ()
+    repeats: Annotated[
+        int, Ge(1), Le(20), setting("Number of repeats of every arm, each under its own seeds.", title="Repeats of every arm")
+    ] = 3
 
 
 def build(workspace: Workspace, settings: ToolsSettings) -> Experiment:

@@ -9,8 +9,8 @@ import streamlit as st
 from core.base.experiment import Kind
 from core.features.experiments import engine
 from core.features.experiments.registry import kinds
-from core.fields.option import Option
 from core.fields.record import make, options_of
+from core.fields.setting import Option
 from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
 from core.ui.shared import links
@@ -46,7 +46,7 @@ def show(context: PageContext) -> None:
 
 def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, Any]:
     """Show a control for each setting of a kind; return the values that differ from the defaults."""
-    hidden = [option.name for option in options_of(kind.settings) if option.not_on_form]
+    hidden = [option.name for option in options_of(kind.settings) if option.about.where != "everywhere"]
     options = [option for option in options_of(kind.settings) if option.name not in hidden]
     of_calls = [option for option in options if option.name in _OF_CALLS]
     values: dict[str, Any] = {}
@@ -65,11 +65,11 @@ def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, 
 
 def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Option) -> Any:
     owner = f"experiment-{kind.name}"
-    if option.name == "rows" and option.kind == "text":
+    if option.name == "rows" and option.default == "":
         return _show_rows(context, option, owner)
     if option.name == "text":
-        return st.text_area("TOML file", height=240, key=f"spec-{kind.name}", help=option.help)
-    if option.kind in SOURCES:
+        return st.text_area("TOML file", height=240, key=f"spec-{kind.name}", help=option.about.help)
+    if option.about.names in SOURCES:
         return show_option(dataset, owner, option)
     return show_control(option, key_of(option, f"{owner}-"))
 
@@ -79,7 +79,7 @@ def _show_rows(context: PageContext, option: Option, owner: str) -> str:
     most = context.run.done if context.run else _SAMPLE
     usual = min(_SAMPLE, most or _SAMPLE)
     n = st.number_input(
-        "Rows", 1, value=usual, help=f"{option.help} The run that is open has {most:,}.", **bind(f"{owner}-rows", usual)
+        "Rows", 1, value=usual, help=f"{option.about.help} The run that is open has {most:,}.", **bind(f"{owner}-rows", usual)
     )
     return "" if context.run and n >= most else f"sample={n}"
 

@@ -1,0 +1,273 @@
+"""Settings that a person may set: the type of a field says what each may be, `setting(…)` what it means, pydantic checks it.
+
+Methods, experiments, fine-tunes, ranking models and requests have them:
+
+    rounds: Annotated[int, Ge(0), Le(2), setting("0: judges read the dossier alone.")] = 1
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from core.errors import InputError, SettingError
+from core.records import adapter
+
+Count = Annotated[int, Ge(1)]
+Whole = Annotated[int, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+Share = Annotated[float, Ge(0), Le(1)]
+Effect = Annotated[float, Gt(0), Lt(1)]  # a difference of scores
+Names = Literal["", "spaces", "run", "runs", "prompts", "server", "cluster"]
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_WORDS = {
+    bool: ("true or false", "a list of true or false"),
+    int: ("a whole number", "a list of different whole numbers"),
+    float: ("a number", "a list of numbers"),
+    str: ("a text", "a list of texts"),
+    Path: ("a path", "a list of paths"),
+    Mapping: ("a table", "a list of tables"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # a union of types needs its hash
+class Setting:
+    """What a field of a record means to a person.
+
+    title: on a form; the name in words without one. names: what its texts name: gene spaces or runs, which forms offer; a file of
+    prompts that the workspace keeps, by its SHA-256; or the address of a model server or a cluster, which no link has. words: the
+    titles of its choices. missing: what stands on a form while there is no value. name: where it is another than the field's.
+    option: on the command line.
+    metavar: what stands for the value in --help; several texts with one that has no comma take an option each. key: in links, by
+    default the name. where: whether forms and commands have it; "elsewhere" is what both ask for in a way of their own.
+    changes_result: whether it belongs to the identity of what is made. added: whether it came when there were runs already, whose
+    identity stays: it counts where it is not at its default.
+    """
+
+    help: str
+    title: str = ""
+    names: Names = ""
+    words: Mapping[str, str] | None = None
+    missing: str = "none"
+    name: str = ""
+    option: str = ""
+    metavar: str = ""
+    key: str = ""
+    where: Literal["everywhere", "command", "elsewhere"] = "everywhere"
+    changes_result: bool = True
+    added: bool = False
+
+
+setting = Setting
+_NOTHING = Setting("")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting of a kind of record, from its declaration.
+
+    type: of the value, or of each where there are several. length: how many, 0 for any number. default: MISSING if it has to be
+    given; where it is None, the value may be missing.
+    """
+
+    name: str
+    about: Setting
+    type: Any
+    default: Any
+    several: bool = False
+    length: int = 0
+
+    def read(self, value: object, *, typed: bool = True) -> Any:
+        """Return the value of a text, or of one that is of the right type already. Raise SettingError with the expected form.
+
+        typed: whether a text may stand for a number, for true or false and for a list, as on the command line.
+        """
+        if value is None and self.default is None:
+            return None
+        if self.kind is Mapping:
+            return self._pairs(value, typed)
+        if not self.several:
+            return self._one(value, value, typed)
+        parts = self._split(value) if isinstance(value, str) and typed else value
+        if not isinstance(parts, list | tuple) or (self.length and len(parts) != self.length):
+            raise self._wrong(value)
+        found = tuple(self._one(part, value, typed) for part in parts)
+        if self.kind in (int, float) and (not found or (self.kind is int and len(set(found)) < len(found))):
+            raise self._wrong(value)
+        return found
+
+    @property
+    def kind(self) -> Any:
+        """The type without limits: bool, int, float, str (also of choices), Path or Mapping."""
+        bare = _bare(self.type)
+        return str if get_origin(bare) is Literal else get_origin(bare) or bare
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What may stand here, if these are a few; "" stands for none of them."""
+        bare = _bare(self.type)
+        return get_args(bare) if get_origin(bare) is Literal else ()
+
+    @property
+    def named_choices(self) -> tuple[str, ...]:
+        """The choices that have a name."""
+        return tuple(filter(None, self.choices))
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The choices on a form, each with its title."""
+        return {choice: (self.about.words or {}).get(choice, choice) for choice in self.choices}
+
+    @property
+    def expected(self) -> str:
+        """What may stand here, in words."""
+        if self.choices:
+            return f"{'a list of ' if self.several else ''}{', '.join(self.named_choices)}"
+        word = _WORDS[self.kind][self.several]
+        return f"{f'{self.length} numbers' if self.length else word}{self.in_range}"
+
+    @property
+    def range(self) -> str:
+        """The range of its numbers in words; "" without one."""
+        ends = self._ends
+        if set(ends) == {Ge, Le}:
+            return f"{ends[Ge]:.15g} to {ends[Le]:.15g}"
+        words = {Ge: "{:.15g} or more", Gt: "more than {:.15g}", Le: "at most {:.15g}", Lt: "less than {:.15g}"}
+        return ", ".join(text.format(ends[end]) for end, text in words.items() if end in ends)
+
+    @property
+    def in_range(self) -> str:
+        """The range as the end of a sentence; "" without one."""
+        return f", {'each ' if self.several else ''}{self.range}" if self.range else ""
+
+    @property
+    def lowest(self) -> float | None:
+        """The lowest number that may stand here; None without an end."""
+        ends = self._ends
+        return math.nextafter(ends[Gt], math.inf) if Gt in ends else ends.get(Ge)
+
+    @property
+    def highest(self) -> float | None:
+        """The highest number that may stand here; None without an end."""
+        ends = self._ends
+        return math.nextafter(ends[Lt], -math.inf) if Lt in ends else ends.get(Le)
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return self.about.option or f"--{'no-' if self.negates else ''}{self.name.replace('_', '-')}"
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the command takes one option for each value."""
+        return self.kind is Mapping or (self.several and bool(self.about.metavar) and "," not in self.about.metavar)
+
+    @property
+    def negates(self) -> bool:
+        """Whether the command's option switches off a default."""
+        return self.kind is bool and self.default is True
+
+    @property
+    def _ends(self) -> dict[type, float]:
+        limits = get_args(self.type)[1:] if get_origin(self.type) is Annotated else ()
+        return {type(limit): getattr(limit, type(limit).__name__.lower()) for limit in limits}
+
+    def _split(self, text: str) -> list[str]:
+        """Return the texts between commas; of weights none is left out."""
+        return text.split(",") if self.kind is float and not self.length else split_names(text)
+
+    def _one(self, part: object, whole: object, typed: bool) -> Any:
+        """Return one value. whole: what was given, for errors."""
+        if isinstance(part, str) and not typed and not part.strip() and part != self.default:
+            raise SettingError(self.name, f"got {part!r}, expected {self.expected} that is not empty")
+        try:
+            found = adapter(self.type).validate_python(
+                part, strict=self.kind is not Path and not (isinstance(part, str) and typed)
+            )
+        except ValueError:
+            raise self._wrong(whole) from None
+        if isinstance(found, float) and not math.isfinite(found):
+            raise SettingError(self.name, f"got {whole!r}, expected a finite number{self.in_range}")
+        if self.about.names == "prompts" and found and not is_sha256(found):
+            raise SettingError(self.name, f"got {whole!r}, expected a file of prompts, or the SHA-256 of a stored one")
+        return found.strip() if self.about.names == "run" else found
+
+    def _wrong(self, got: object) -> SettingError:
+        return SettingError(self.name, f"got {got!r}, expected {self.expected}")
+
+    def _pairs(self, value: object, typed: bool) -> dict[str, Any]:
+        """Return the mapping of a mapping, or of texts such as KEY=VALUE; a run's name may hold an equals sign."""
+        if isinstance(value, Mapping):
+            return dict(value)
+        if not typed or not isinstance(value, str | list | tuple):
+            raise self._wrong(value)
+        found = {}
+        for text in split_names(value):
+            key, equals, content = text.rpartition("=") if self.about.names == "runs" else text.partition("=")
+            if not equals or not key.strip():
+                raise InputError(f"{self.option} {text}: expected {self.about.metavar or 'KEY=VALUE'}")
+            found[key.strip()] = content
+        return found
+
+
+def option_of_field(name: str, hint: Any, default: Any) -> Option | None:
+    """Return the setting that a field of a record declares by its type; None of one that declares none.
+
+    Raise TypeError for a type that no form and no command could show.
+    """
+    kind, metadata = _unwrap(hint)
+    declared = [each for each in metadata if isinstance(each, Setting)]
+    if not declared:
+        return None
+    about = reduce(_over, declared)
+    several = get_origin(kind) is tuple
+    length = len(get_args(kind)) if several and Ellipsis not in get_args(kind) else 0
+    part, limits = _unwrap(get_args(kind)[0]) if several else (kind, [each for each in metadata if each not in declared])
+    option = Option(about.name or name, about, Annotated[(part, *limits)] if limits else part, default, several, length)
+    if option.kind not in _WORDS:
+        raise TypeError(
+            f"{name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, a Literal, or a tuple of one"
+        )
+    return option
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
+    """Return the type that a person writes, the first of a union, and what `Annotated` says of it, the innermost first."""
+    metadata: list[Any] = []
+    while get_origin(hint) in (Annotated, Union, UnionType):
+        if get_origin(hint) is Annotated:
+            metadata = [*hint.__metadata__, *metadata]
+            hint = hint.__origin__
+        else:
+            hint = get_args(hint)[0]
+    return hint, metadata
+
+
+def _over(general: Setting, special: Setting) -> Setting:
+    """Return what a declaration says of a setting that another declares already: its own words, the rest as there."""
+    own = {each.name: getattr(special, each.name) for each in fields(special)}
+    return replace(general, **{name: value for name, value in own.items() if value != getattr(_NOTHING, name)})
+
+
+def is_sha256(text: str) -> bool:
+    """Return whether a text is a SHA-256 in hexadecimal digits, in small letters."""
+    return _SHA256.fullmatch(text) is not None
+
+
+def split_names(names: object) -> list[str]:
+    """Return the names in "a, b", or those of a list."""
+    if isinstance(names, list | tuple):
+        return [str(name) for name in names]
+    return [name.strip() for name in str(names).split(",") if name.strip()]
