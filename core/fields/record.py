@@ -68,8 +68,7 @@ def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     found: list[tuple[Field[Any], Option | None, Any]] = []
     for each in fields(record):
         hint = hints[each.name]
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        option = option_of_field(each.name, hint, default)
+        option = option_of_field(each, hint)
         brings = option is None and is_dataclass(hint) and not is_part(each)
         found.append((each, option, hint if brings else None))
     return tuple(found)

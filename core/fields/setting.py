@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
 from types import UnionType
@@ -218,8 +218,8 @@ class Option:
         return found
 
 
-def option_of_field(name: str, hint: Any, default: Any) -> Option | None:
-    """Return the setting that a field of a record declares by its type; None of one that declares none.
+def option_of_field(field: Field[Any], hint: Any) -> Option | None:
+    """Return the setting that a field of a record declares by its type, hint; None of one that declares none.
 
     Raise TypeError for a type that no form and no command could show.
     """
@@ -231,10 +231,11 @@ def option_of_field(name: str, hint: Any, default: Any) -> Option | None:
     several = get_origin(kind) is tuple
     length = len(get_args(kind)) if several and Ellipsis not in get_args(kind) else 0
     part, limits = _unwrap(get_args(kind)[0]) if several else (kind, [each for each in metadata if each not in declared])
-    option = Option(about.name or name, about, Annotated[(part, *limits)] if limits else part, default, several, length)
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    option = Option(about.name or field.name, about, Annotated[(part, *limits)] if limits else part, default, several, length)
     if option.kind not in _WORDS:
         raise TypeError(
-            f"{name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, a Literal, or a tuple of one"
+            f"{field.name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, a Literal, or a tuple of one"
         )
     return option
 

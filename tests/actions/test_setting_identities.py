@@ -49,9 +49,9 @@ from core.features.asking.askings import AgainRequest, plan_again
 from core.features.experiments import ledger
 from core.features.experiments.commands import CommonSettings
 from core.features.experiments.decision import DecisionRule
-from core.fields.option import Option
 from core.fields.record import identity_of, make, option_of, options_of, without_effect
-from core.finetune.settings import OPTIONS as FINETUNE_OPTIONS
+from core.fields.setting import Option
+from core.finetune.settings import FinetuneSettings
 from core.importing import space_files
 from core.llm.health import Health
 from core.store import predictions
@@ -415,7 +415,7 @@ def test_a_setting_changes_the_identity_exactly_if_it_says_so(record: type, name
     before, after = _changed(option, MADE[record], world)
     assert before.get(name, option.default) != after[name]
     present = _identity_once(record, before, world)  # first: a question is only asked again once it was asked
-    assert (_identity(record, after, world) != present) == option.changes_result
+    assert (_identity(record, after, world) != present) == option.about.changes_result
 
 
 @pytest.mark.parametrize("record", MADE, ids=lambda record: record.__name__)
@@ -425,20 +425,20 @@ def test_equal_settings_have_one_identity(record: type, world: World) -> None:
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("option", FINETUNE_OPTIONS, ids=lambda option: option.name)
+@pytest.mark.parametrize("option", options_of(FinetuneSettings), ids=lambda option: option.name)
 def test_an_option_of_a_finetune_changes_its_identity_exactly_if_it_says_so(option: Option, world: World) -> None:
     values = MADE[FinetuneRequest].values(world)
     value = {"epochs": 2.0, "length": 512}.get(option.name, another(option))
     other = {**values, "options": {**values["options"], option.name: value}}
     changes = _identity(FinetuneRequest, other, world) != _identity_once(FinetuneRequest, values, world)
-    assert changes == option.changes_result
+    assert changes == option.about.changes_result
 
 
 @pytest.mark.parametrize("option", options_of(Rubric), ids=lambda option: option.name)
 def test_a_setting_of_a_rubric_changes_its_hash_exactly_if_it_says_so(option: Option) -> None:
     values = {"name": "n", "question": "q?"}
     other = make(Rubric, {**values, option.name: another(option)})
-    assert (other.sha256 != make(Rubric, values).sha256) == option.changes_result
+    assert (other.sha256 != make(Rubric, values).sha256) == option.about.changes_result
 
 
 def test_no_setting_that_a_run_goes_on_with_changes_its_result() -> None:

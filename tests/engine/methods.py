@@ -20,11 +20,12 @@ from core.config import load_settings
 from core.engine.run_folder import start_worker
 from core.errors import DeskError
 from core.evidence.packs import PackName
+from core.fields.record import NoSettings
 from core.llm.answers import Unread, read_probability
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Request
-from core.methods.base import Context, Method, Option, RowFailed
+from core.methods.base import Context, Method, RowFailed
 from core.types import Call, Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 PROB = "Does knockdown of {pert} change the gene {gene}? Reply with <prob>NN</prob>."
@@ -46,7 +47,7 @@ class Base:
     version: int = 1
     about: str = "for tests"
     needs_model: bool = False
-    options: tuple[Option, ...] = ()
+    settings: type = NoSettings
 
     def calls(self, options: Mapping[str, Any]) -> float:  # noqa: ARG002
         return 2.0 if self.needs_model else 0.0

@@ -30,6 +30,7 @@ from core.engine.spec import LabelViewSpec
 from core.errors import MissingPackage
 from core.evidence.label_view import blinded_view, fold_views
 from core.evidence.registry import TOOLS
+from core.fields.record import options_of
 from core.methods.base import DerivedMethod, method_named, methods
 from core.store.runs import Run
 from core.types import ASKED_AGAIN, READING_METHODS, Label, Pair, Prediction, RowResult
@@ -93,7 +94,7 @@ class World:
 
     def run(self, method: str, view: str, name: str) -> Run:
         """The run of a method on the evaluated rows, worked on here until it ends; the same one a second time."""
-        options = {option.name: TOLD[option.name] for option in method_named(method).options if option.name in TOLD}
+        options = {option.name: TOLD[option.name] for option in options_of(method_named(method).settings) if option.name in TOLD}
         labels = "auto" if isinstance(method_named(method), DerivedMethod) else VIEWS[view]  # it has a protocol of its own
         request = RunRequest(method, "bmdm", options, f"ids={self.ids}", model=MODEL, labels=labels)
         try:

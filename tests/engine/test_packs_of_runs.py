@@ -17,8 +17,9 @@ from core.actions.workspace import Workspace
 from core.engine.dependencies import read_no_pack
 from core.engine.request import RunRequest
 from core.errors import StateError
+from core.fields.record import read_options
 from core.importing import pack_files
-from core.methods.base import methods, packs_read, read_options
+from core.methods.base import methods, packs_read
 from core.store import evidence, runs, spaces
 from core.store.runs import Run
 from tests.commands import core_json
@@ -231,9 +232,9 @@ def test_a_method_names_the_packs_of_its_tools_and_no_others(name: str) -> None:
         "summer": ("descriptions", "orthologs", "pathways", "edges", "signs"),
         **dict.fromkeys(("debate", "react"), READ_BY_ALL),
     }
-    assert packs_read(method, read_options(method.options, {})) == expected.get(name, ())
+    assert packs_read(method, read_options(method.settings, {})) == expected.get(name, ())
     if name in ("debate", "react"):
-        some = read_options(method.options, {"tools": "gene_class,pathways,gene_info"})
+        some = read_options(method.settings, {"tools": "gene_class,pathways,gene_info"})
         assert packs_read(method, some) == ("descriptions", "orthologs", "pathways")
 
 

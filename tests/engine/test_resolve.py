@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from annotated_types import Ge, Le
 
 from core.actions import launch
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, SettingError
+from core.fields.setting import setting
 from core.llm.call_settings import CallSettings
-from core.methods.base import Option
 from tests.engine.cases import workspace_with
 from tests.engine.methods import Counting
 
@@ -28,9 +30,15 @@ def specify(workspace: Workspace, method: Counting, options: dict[str, object], 
     return launch.resolve(workspace, request, method=lambda _: method)
 
 
+@dataclass(frozen=True)
+class Rounds:
+    rounds: Annotated[int, Ge(0), Le(2), setting("How many.")] = 1
+    context: Annotated[str, setting("")] = "kit"
+
+
 @pytest.mark.soak
 def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
-    method = Counting(options=(Option("rounds", "int", 1, "How many.", least=0, most=2), Option("context", "text", "kit", "")))
+    method = Counting(settings=Rounds)
     spec = specify(workspace, method, {"rounds": "2"}, rows="split=test;sample=3", model="m", seed=4, repeat=1)
     assert (dict(spec.options), spec.context, len(spec.rows), spec.model, spec.seed, spec.repeat) == (
         {"rounds": 2, "context": "kit"},

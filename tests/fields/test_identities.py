@@ -8,7 +8,8 @@ from typing import Any
 
 from core.audit.rubric import Example, Rubric
 from core.cells.screen import LabelSettings
-from core.methods.base import method_named, read_options
+from core.fields.record import read_options
+from core.methods.base import method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.methods.knn import knn_options
 from core.transfer.knn import Weighting
@@ -35,7 +36,7 @@ def test_options_of_a_knn() -> None:
     assert knn_options(FOLDS) == AS_OPTIONS
     assert read_knn_settings(AS_OPTIONS) == FOLDS
     knn: Any = method_named("knn")
-    plain = knn.complete(read_options(knn.options, {"spaces": "a, b"}), None)
+    plain = knn.complete(read_options(knn.settings, {"spaces": "a, b"}), None)
     assert plain == {
         **{"folds": 5, "seed": 0, "spaces": "a,b", "protocol": "folds", "power": 2.0, "de_power": None},
         **{"k": None, "axis": "gene", "centre": False, "strength": 0.0},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
@@ -16,33 +16,33 @@ from core.fields.record import (
     make,
     options_of,
     part,
-    setting,
     values_of,
     values_with_effect,
     without_effect,
 )
+from core.fields.setting import Count, Share, Whole, setting
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    share: float = setting(0.5, "A share.", least=0, most=1)
-    shares: tuple[float, float] = setting((0.8, 0.2), "Two shares.")
+    share: Annotated[Share, setting("A share.")] = 0.5
+    shares: Annotated[tuple[float, float], setting("Two shares.")] = (0.8, 0.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     method: str
-    seed: int = setting(0, "The seed.", least=0)
-    who: Literal["judge", "debate"] = setting("judge", "Who is asked.")
-    file: Path | None = setting(None, "A file.")
-    cached: bool = setting(True, "Ask again.", flag="--no-cache", changes_result=False)
+    seed: Annotated[Whole, setting("The seed.")] = 0
+    who: Annotated[Literal["judge", "debate"], setting("Who is asked.")] = "judge"
+    file: Annotated[Path | None, setting("A file.")] = None
+    cached: Annotated[bool, setting("Ask again.", option="--no-cache", changes_result=False)] = True
     inner: Inner = field(default_factory=Inner)
 
 
 @dataclass(frozen=True)
 class Deep:
-    share: float = setting(0.5, "A share.")
-    jobs: int = setting(1, "How many at once.", changes_result=False)
+    share: Annotated[float, setting("A share.")] = 0.5
+    jobs: Annotated[int, setting("How many at once.", changes_result=False)] = 1
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ class Outer:
 
 def test_kinds_follow_from_types() -> None:
     found = {option.name: option for option in options_of(Asked)}
-    kinds = {"seed": "int", "who": "choice", "file": "file", "cached": "flag", "share": "float", "shares": "numbers"}
+    kinds = {"seed": int, "who": str, "file": Path, "cached": bool, "share": float, "shares": float}
     assert {name: option.kind for name, option in found.items()} == kinds
+    assert (found["shares"].several, found["shares"].length) == (True, 2)
     assert found["who"].choices == ("judge", "debate")
     assert (found["cached"].option, found["share"].option) == ("--no-cache", "--share")
 
@@ -89,11 +90,11 @@ def test_the_command_line_of_a_record() -> None:
     ("chosen", "message"),
     [
         ({"sede": 1}, "setting 'sede': not known, expected cached, file"),
-        ({"seed": -1}, "seed: got -1, expected 0 or more"),
-        ({"share": 2}, "share: got 2.0, expected 0 to 1"),
+        ({"seed": -1}, "seed: got -1, expected a whole number, 0 or more"),
+        ({"share": 2}, "share: got 2, expected a number, 0 to 1"),
         ({"who": "all"}, "who: got 'all', expected judge, debate"),
         ({"shares": "0.5"}, "shares: got '0.5', expected 2 numbers"),
-        ({"shares": "nan,1"}, "expected 2 numbers"),
+        ({"shares": "nan,1"}, "expected a finite number"),
     ],
 )
 def test_what_cannot_be_is_named(chosen: dict[str, object], message: str) -> None:
@@ -104,14 +105,14 @@ def test_what_cannot_be_is_named(chosen: dict[str, object], message: str) -> Non
 def test_two_settings_of_one_name_and_unknown_types_are_mistakes_of_the_code() -> None:
     @dataclass(frozen=True)
     class Twice:
-        share: float = setting(0.1, "A share.")
+        share: Annotated[float, setting("A share.")] = 0.1
         inner: Inner = field(default_factory=Inner)
 
     @dataclass(frozen=True)
     class Odd:
-        when: complex = setting(0j, "A number.")
+        when: Annotated[complex, setting("A number.")] = 0j
 
-    Twice.__annotations__.update(share=float, inner=Inner)
+    Twice.__annotations__.update(share=Annotated[float, setting("A share.")], inner=Inner)
     with pytest.raises(TypeError, match="two settings of one name"):
         options_of(Twice)
     with pytest.raises(TypeError, match="a setting cannot be"):
@@ -120,12 +121,12 @@ def test_two_settings_of_one_name_and_unknown_types_are_mistakes_of_the_code() -
 
 @dataclass(frozen=True)
 class Plain:
-    name: str = setting("", "A name.")
-    spaces: tuple[str, ...] = setting((), "Spaces.")
-    centre: bool = setting(False, "Whether it is centred.")
-    power: float = setting(2.0, "A power.")
-    k: int | None = setting(None, "How many.", least=1)
-    file: Path | None = setting(None, "A file.")
+    name: Annotated[str, setting("A name.")] = ""
+    spaces: Annotated[tuple[str, ...], setting("Spaces.")] = ()
+    centre: Annotated[bool, setting("Whether it is centred.")] = False
+    power: Annotated[float, setting("A power.")] = 2.0
+    k: Annotated[Count | None, setting("How many.")] = None
+    file: Annotated[Path | None, setting("A file.")] = None
 
 
 @pytest.mark.parametrize(

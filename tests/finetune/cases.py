@@ -13,14 +13,14 @@ from core.actions.finetunes import FinetuneRequest
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.fields.record import read_options
 from core.finetune import job_folder
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.merge import write_manifest
-from core.finetune.settings import OPTIONS
+from core.finetune.settings import FinetuneSettings
 from core.finetune.spec import FinetuneSpec
 from core.hashes import sha256_of
 from core.jobs.state import record_ending
-from core.methods.base import read_options
 from tests.cases import as_csv
 
 EXAMPLE = {"id": "Pa_Ga", "prompt": "What does losing Pa do to Ga?", "answer": "<answer>A</answer>"}
@@ -37,7 +37,7 @@ def spec(out: Path | str = "/nowhere", **changes: Any) -> FinetuneSpec:
         "train": 1,
         "validation": 1,
         "left_out": 2,
-        "settings": read_options(OPTIONS, {}),
+        "settings": read_options(FinetuneSettings, {}),
         "out": str(out),
         "most_parameters_b": 10.0,
     }

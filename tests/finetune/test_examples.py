@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
+from core.fields.record import read_options
 from core.finetune.examples import LETTER_OF, as_lines, cut
-from core.finetune.settings import OPTIONS
+from core.finetune.settings import FinetuneSettings
 from core.llm.answers import read_label
-from core.methods.base import read_options
 from core.methods.local_model import METHOD
 from core.methods.prompt_only import prompt_for
 from core.submission import starter
@@ -22,7 +22,7 @@ from tests.methods.world import context
 from tests.strength import examples
 
 LABELS = (Label.UP, Label.DOWN, Label.NONE)
-SETTINGS = read_options(OPTIONS, {})
+SETTINGS = read_options(FinetuneSettings, {})
 
 
 def pairs(perts: int, genes: int) -> list[Pair]:

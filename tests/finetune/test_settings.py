@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.finetune.settings import BASE, OPTIONS, read_base
-from core.methods.base import read_options
+from core.fields.record import read_options
+from core.finetune.settings import BASE, FinetuneSettings, read_base
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:
     assert BASE == "Qwen/Qwen3-4B-Thinking-2507"
-    chosen = read_options(OPTIONS, {})
+    chosen = read_options(FinetuneSettings, {})
     assert (chosen["rank"], chosen["alpha"], chosen["dropout"]) == (16, 32, 0.05)
     assert (chosen["epochs"], chosen["learning_rate"], chosen["warmup"]) == (3.0, 2e-4, 0.1)
     assert (chosen["batch"], chosen["accumulate"], chosen["length"]) == (4, 4, 1024)
@@ -22,7 +22,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
 @pytest.mark.parametrize(("name", "value"), [("rank", "0"), ("dropout", "1"), ("epochs", "0"), ("parts", "1"), ("rates", "1")])
 def test_what_cannot_be_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
-        read_options(OPTIONS, {name: value})
+        read_options(FinetuneSettings, {name: value})
 
 
 def test_a_base_is_a_name_or_a_folder_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from core.errors import InputError, MissingPackage, NotFound
 from core.evidence import registry
 from core.evidence.tool import Answer, Query, Tool
+from core.fields.record import options_of, read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
@@ -24,7 +25,7 @@ from core.llm.reply_cache import ReplyCache
 from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded
-from core.methods.base import RowFailed, RowMethod, read_options
+from core.methods.base import RowFailed, RowMethod
 from core.types import Flag, Pair, RowResult
 from tests.evidence.world import TEST
 from tests.fakes.scripted import MODEL, Faults, Script, request_counts, serving
@@ -213,7 +214,7 @@ def test_an_answer_takes_the_place_of_a_failure() -> None:
 
 def test_prompts_hold_all_that_is_sent_but_the_pair_and_what_tools_say() -> None:
     for method, answers in ((react.METHOD, [DONE, probabilities()]), (coordinator.METHOD, COORDINATED)):
-        texts = method.prompts(read_options(method.options, {}))
+        texts = method.prompts(read_options(method.settings, {}))
         _, asked = act(method, *answers)
         for one in asked:
             assert one.body["messages"][0]["content"] in texts, method.name
@@ -363,13 +364,13 @@ def symbols(request: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_prompts_change_with_the_options_that_they_depend_on(method: RowMethod) -> None:
-    base = method.prompts(read_options(method.options, {}))
-    assert method.prompts(read_options(method.options, {"answers": "letter"})) != base
-    assert method.prompts(read_options(method.options, {"context": "site"})) != base
-    tools = next(option.name for option in method.options if option.name.endswith("tools"))
-    assert method.prompts(read_options(method.options, {tools: "gene_class"})) != base
+    base = method.prompts(read_options(method.settings, {}))
+    assert method.prompts(read_options(method.settings, {"answers": "letter"})) != base
+    assert method.prompts(read_options(method.settings, {"context": "site"})) != base
+    tools = next(option.name for option in options_of(method.settings) if option.name.endswith("tools"))
+    assert method.prompts(read_options(method.settings, {tools: "gene_class"})) != base
     with pytest.raises(NotFound):
-        method.prompts(read_options(method.options, {tools: "nothing"}))
+        method.prompts(read_options(method.settings, {tools: "nothing"}))
 
 
 def test_without_dspy_the_error_names_the_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +378,7 @@ def test_without_dspy_the_error_names_the_requirements(monkeypatch: pytest.Monke
     monkeypatch.delattr("core.methods.agents.dspy_program", raising=False)
     monkeypatch.setitem(sys.modules, "dspy", None)
     with pytest.raises(MissingPackage, match=r"requirements-agents\.txt"):
-        react.METHOD.prompts(read_options(react.METHOD.options, {}))
+        react.METHOD.prompts(read_options(react.METHOD.settings, {}))
 
 
 def test_without_labels_in_view_a_fallback_is_a_failure() -> None:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from core.errors import InputError
+from core.fields.record import read_options
 from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Refused, Unanswered
 from core.llm.messages import Message
-from core.methods.base import BatchMethod, RowFailed, RowMethod, methods, read_options
+from core.methods.base import BatchMethod, RowFailed, RowMethod, methods
 from core.methods.conversation import (
     CallSpec,
     NoBaseRates,
@@ -201,5 +202,5 @@ def test_what_asks_no_model_says_so() -> None:
     assert silent >= {"knn", "fusion", "evidence_rules"}
     for name in silent:
         method = methods()[name]
-        options = read_options(method.options, {})
+        options = read_options(method.settings, {})
         assert (method.calls(options), method.prompts(options)) == (0.0, "")

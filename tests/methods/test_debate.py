@@ -11,9 +11,10 @@ import pytest
 from core.audit.brief_checks import check_rows
 from core.errors import DeskError, InputError, NotFound
 from core.evidence.registry import TOOLS
+from core.fields.record import read_options
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
 from core.methods import prompts
-from core.methods.base import RowFailed, read_options
+from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.types import Call, Flag, RowResult
@@ -54,7 +55,7 @@ def test_every_shape_of_debate(rounds: int, judge: str) -> None:
         asked = request_counts(url)
     expected = SAID[rounds]
     assert parts(found) == [*expected, *(("dir", OTHER.get(role, role), kind) for _, role, kind in expected)]
-    assert asked[CHAT] == len(found.calls) == METHOD.calls(read_options(METHOD.options, {"rounds": rounds}))
+    assert asked[CHAT] == len(found.calls) == METHOD.calls(read_options(METHOD.settings, {"rounds": rounds}))
     assert sum(call.attempts for call in found.calls) == asked[CHAT]
     p = {event.stage: event.meta["p"] for event in found.events if event.kind == "verdict"}
     prediction = found.prediction
@@ -187,7 +188,7 @@ def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
     assert [(event.meta.get("repeat"), event.meta["p"]) for event in verdicts[:3]] == [(0, 0.2), (1, 0.5), (2, None)]
     assert verdicts[3].content == "Mean over 2 of 3 verdicts: 0.350000."
     assert sum(event.kind == "brief" for event in found.events) == 4
-    assert METHOD.calls(read_options(METHOD.options, {"judge_repeats": 3})) == 2 * (2 + 3)
+    assert METHOD.calls(read_options(METHOD.settings, {"judge_repeats": 3})) == 2 * (2 + 3)
 
 
 def test_the_runs_seed_the_efforts_and_the_budgets_are_sent() -> None:
@@ -271,10 +272,10 @@ def test_the_dossier_holds_the_chosen_tools() -> None:
 )
 def test_options_that_cannot_be_are_refused_before_a_run(options: dict[str, object], said: str) -> None:
     with pytest.raises((InputError, NotFound)) as error:
-        METHOD.prompts(read_options(METHOD.options, options))
+        METHOD.prompts(read_options(METHOD.settings, options))
     assert said in str(error.value)
 
 
 def test_the_prompt_texts_tell_runs_apart() -> None:
     variants = ({}, {"context": "site"}, {"judge": "logprob"}, {"rounds": 0}, {"rounds": 2})
-    assert len({METHOD.prompts(read_options(METHOD.options, options)) for options in variants}) == 5
+    assert len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5

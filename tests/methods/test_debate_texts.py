@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import get_args
 
 import pytest
 
 from core.evidence.render import dossier
+from core.fields.record import read_options
 from core.methods import debate_texts as texts
 from core.methods import prompts
-from core.methods.base import read_options
 from core.methods.debate import METHOD
 from core.methods.prompts import examples
 from core.types import Pair
@@ -25,7 +26,7 @@ CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC
 
 def case(pair: Pair, **options: object) -> texts.DebateCase:
     found = dossier(gathered(pair, PACKS, VIEW, NAMES), pair).text
-    return texts.DebateCase(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.options, options))
+    return texts.DebateCase(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.settings, options))
 
 
 def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
@@ -39,7 +40,7 @@ def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
     return sent
 
 
-@pytest.mark.parametrize(("context", "judge"), list(itertools.product(("kit", "site", "Own cells."), texts.JUDGES)))
+@pytest.mark.parametrize(("context", "judge"), list(itertools.product(("kit", "site", "Own cells."), get_args(texts.Judge))))
 def test_no_advocate_prompt_holds_an_option(context: str, judge: str) -> None:
     for pair in (TEST, *TRAINING):
         for prompt in advocate_prompts(pair, context, judge):
@@ -64,7 +65,7 @@ def test_an_advocate_is_told_the_pair_its_side_and_the_dossier(side: str) -> Non
 
 
 def test_every_judge_is_told_how_to_answer() -> None:
-    for judge, stage in itertools.product(texts.JUDGES, texts.SIDES):
+    for judge, stage in itertools.product(get_args(texts.Judge), texts.SIDES):
         task = texts.verdict_messages(stage, case(TEST, judge=judge), (("UP", "Said."),))[1].content
         assert ("<answer>" in task, "<prob>" in task) == (judge == "logprob", judge != "logprob")
         assert "UP:\nSaid." in task
@@ -75,5 +76,5 @@ def test_every_judge_is_told_how_to_answer() -> None:
 
 
 def test_a_row_that_no_tool_knows_says_so() -> None:
-    bare = texts.DebateCase("Jak1", "Il6", "", "", read_options(METHOD.options, {}))
+    bare = texts.DebateCase("Jak1", "Il6", "", "", read_options(METHOD.settings, {}))
     assert "No tool gave any evidence." in texts.brief_messages("UP", bare)[1].content

@@ -10,6 +10,7 @@ import pytest
 
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
+from core.fields.record import options_of
 from core.methods.evidence_rules import METHOD, RULES
 from core.types import Flag, Label, Pair, RowResult
 from tests.evidence.world import PACKS, TEST, pair
@@ -128,7 +129,7 @@ def test_without_packs_the_rules_are_silent_and_the_trace_says_why() -> None:
 
 
 def test_it_calls_no_model_and_is_called_a_rule_set() -> None:
-    assert (METHOD.needs_model, METHOD.calls({}), METHOD.prompts({}), METHOD.options) == (False, 0, "", ())
+    assert (METHOD.needs_model, METHOD.calls({}), METHOD.prompts({}), options_of(METHOD.settings)) == (False, 0, "", ())
     assert "rule set" in METHOD.about
 
 

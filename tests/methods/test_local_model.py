@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from core.errors import InputError
-from core.methods.base import RowFailed, read_options
+from core.fields.record import read_options
+from core.methods.base import RowFailed
 from core.methods.local_model import METHOD, MOST_SAMPLES
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
 from core.methods.prompt_only import prompt_for
@@ -128,7 +129,7 @@ def test_a_call_that_fails_fails_the_row() -> None:
 
 def test_options_that_do_not_go_together_are_refused() -> None:
     def options(**given: Any) -> dict[str, Any]:
-        return read_options(METHOD.options, given)
+        return read_options(METHOD.settings, given)
 
     assert METHOD.calls(options(samples="3")) == 3
     assert METHOD.calls(options(samples="3", choose="critic")) == 6

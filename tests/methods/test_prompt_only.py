@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DeskError, InputError
+from core.fields.record import read_options
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.reply_cache import ReplyCache
-from core.methods.base import RowFailed, read_options
+from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
 from core.methods.prompts import A_PROMPT_TOKENS
@@ -246,16 +247,16 @@ def test_a_prompt_of_ones_own() -> None:
 )
 def test_what_no_prompt_can_be_made_from_is_refused_before_a_run(options: dict[str, object], said: str) -> None:
     with pytest.raises(InputError) as error:
-        METHOD.prompts(read_options(METHOD.options, options))
+        METHOD.prompts(read_options(METHOD.settings, options))
     assert said in str(error.value)
 
 
 def test_the_prompt_texts_tell_runs_apart() -> None:
     variants = ({}, {"context": "site"}, {"reasoning": False}, {"template": "{pert} {gene}"})
-    texts = [METHOD.prompts(read_options(METHOD.options, options)) for options in variants]
+    texts = [METHOD.prompts(read_options(METHOD.settings, options)) for options in variants]
     assert len(set(texts)) == 4
-    assert METHOD.prompts(read_options(METHOD.options, {})) == texts[0]
-    assert METHOD.calls(read_options(METHOD.options, {"seeds": "1,2"})) == 2
+    assert METHOD.prompts(read_options(METHOD.settings, {})) == texts[0]
+    assert METHOD.calls(read_options(METHOD.settings, {"seeds": "1,2"})) == 2
 
 
 def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:

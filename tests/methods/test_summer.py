@@ -13,9 +13,10 @@ import pytest
 
 from core.errors import InputError
 from core.evidence.packs import Packs
+from core.fields.record import read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.methods.base import RowFailed, read_options
+from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.summer import METHOD
 from core.types import Call, Flag, Pair, RowResult
@@ -75,7 +76,7 @@ def test_two_passes_for_each_gene_then_labelled_pairs_then_three_samples_of_each
         ("dir", "MEAN", "verdict"),
     ]
     assert asked == len(found.calls) == 3 + 3 + 3
-    assert METHOD.calls(read_options(METHOD.options, {})) == 10  # at most: of Il6 no relation is known
+    assert METHOD.calls(read_options(METHOD.settings, {})) == 10  # at most: of Il6 no relation is known
     means = {event.stage: event.meta["p"] for event in found.events if event.kind == "verdict"}
     prediction = found.prediction
     assert (prediction.p_de, prediction.p_up_given_de, prediction.p_source) == (means["de"], means["dir"], "trace")
@@ -226,7 +227,7 @@ def test_without_packs_every_row_says_that_nothing_is_known() -> None:
 
 def test_the_texts_of_prompts_belong_to_a_runs_identity() -> None:
     variants = ({}, {"context": "rpe1"}, {"retrieval": "no"}, {"chain_of_thought": "no"}, {"task": "de"})
-    assert len({METHOD.prompts(read_options(METHOD.options, options)) for options in variants}) == 5
+    assert len({METHOD.prompts(read_options(METHOD.settings, options)) for options in variants}) == 5
     with pytest.raises(InputError, match="seeds: got 'x'"):
-        METHOD.prompts(read_options(METHOD.options, {"seeds": "x"}))
-    assert METHOD.calls(read_options(METHOD.options, {"task": "dir", "seeds": "1"})) == 5
+        METHOD.prompts(read_options(METHOD.settings, {"seeds": "x"}))
+    assert METHOD.calls(read_options(METHOD.settings, {"task": "dir", "seeds": "1"})) == 5

@@ -8,10 +8,11 @@ from typing import Any
 
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
+from core.fields.record import read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.reply_cache import ReplyCache
-from core.methods.base import Context, Method, RowMethod, TextsOfRun, read_options
+from core.methods.base import Context, Method, RowMethod, TextsOfRun
 from core.types import RowResult
 from tests.evidence.world import PACKS, TEST, TRAINING
 from tests.fakes.scripted import MODEL
@@ -26,7 +27,7 @@ def context(
 ) -> Context:
     """A context of the test row with a method's options."""
     pairs = (replace(TEST, label=None),)
-    return Context(pairs, read_options(method.options, options), lambda _: view, packs, client, MODEL, seed=7)
+    return Context(pairs, read_options(method.settings, options), lambda _: view, packs, client, MODEL, seed=7)
 
 
 def predict(

@@ -14,9 +14,10 @@ from core.datasets import PairTable, SubmissionTable, read_path
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.render import dossier
+from core.fields.record import read_options
 from core.methods import debate_texts as texts
 from core.methods import prompts
-from core.methods.base import Context, read_options
+from core.methods.base import Context
 from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
 from core.methods.prompts import B_PROMPT_TOKENS
@@ -59,7 +60,7 @@ def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: t
 
 @pytest.mark.soak
 def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
-    options = read_options(DEBATE.options, {})
+    options = read_options(DEBATE.settings, {})
     for row in asked[::20]:
         found = dossier(gathered(row, packs, view, NAMES), row).text
         case = texts.DebateCase(row.pert, row.gene, found, "", options)

@@ -13,9 +13,10 @@ from core.datasets.gene_sets import read_gene_sets
 from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs
+from core.fields.record import read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.methods.base import Context, read_options
+from core.methods.base import Context
 from core.methods.summer import METHOD
 from core.types import Flag, Label, Pair, RowResult
 from tests.fakes.scripted import MODEL, serving
@@ -52,7 +53,7 @@ def test_forty_rows_of_k562(task: str, shared_data: Path, packs: Packs) -> None:
 
     async def all_rows(url: str) -> list[RowResult]:
         async with Client(Endpoint(url)) as client:
-            options = read_options(METHOD.options, {"task": task, "context": "k562"})
+            options = read_options(METHOD.settings, {"task": task, "context": "k562"})
             context = Context(asked, options, lambda _: view, packs, client, MODEL)
             return list(await asyncio.gather(*(METHOD.predict_row(pair, context) for pair in asked)))
 

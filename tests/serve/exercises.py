@@ -25,12 +25,13 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
+from core.fields.record import read_options
 from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
 from core.methods import debate, debate_texts, prompt_only, react, summaries, summer
-from core.methods.base import Context, Method, read_options
+from core.methods.base import Context, Method
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.types import Label, Pair, RowResult
@@ -83,7 +84,7 @@ def _read(file: Path, split: str) -> list[Pair]:
 
 def context_for(method: Method, pairs: Sequence[Pair], view: LabelView, **options: object) -> Context:
     """A context without a client or a model."""
-    return Context(tuple(pairs), read_options(method.options, options), lambda _: view, Packs())
+    return Context(tuple(pairs), read_options(method.settings, options), lambda _: view, Packs())
 
 
 def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:

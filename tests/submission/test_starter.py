@@ -11,7 +11,8 @@ import pytest
 from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.methods.base import Context, read_options
+from core.fields.record import read_options
+from core.methods.base import Context
 from core.methods.prompt_only import METHOD, prompt_for
 from core.submission import build_submission, format_prompt, format_prompts_from_csv, parse_answer, parse_answers
 from core.submission.rules import check
@@ -23,7 +24,7 @@ STATED = Pair("Pa_Ga", "Pa", "Ga", Label.UP, "train")
 
 def prompt_of(shots: int) -> str:
     """What the method itself sends about Pc and Gc, with one labelled row in view."""
-    context = Context((), read_options(METHOD.options, {"shots": shots}), lambda _: LabelView((STATED,)), Packs())
+    context = Context((), read_options(METHOD.settings, {"shots": shots}), lambda _: LabelView((STATED,)), Packs())
     return prompt_for(Pair("Pc_Gc", "Pc", "Gc", None, "test"), context)
 
 

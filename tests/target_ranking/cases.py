@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from core.fields.option import Option
+from core.fields.setting import setting
 from core.target_ranking import reading
 from core.target_ranking.expression import MatchedControls
 from core.target_ranking.models import base
@@ -36,10 +36,14 @@ def _fall(fitted: FittedModel) -> Callable[..., np.ndarray]:
     return lambda x, controls: -(x - controls.means())[:, fitted.columns]
 
 
-OPTIONS = (Option("loud", "flag", False, "For tests of options."),)
+@dataclass(frozen=True)
+class Loud:
+    loud: Annotated[bool, setting("For tests of options.")] = False
+
+
 MODELS = {
-    "fallen": RankingModel("fallen", OPTIONS, _fit_all, _fall),
-    "fallen_trained": RankingModel("fallen_trained", OPTIONS, _fit_trained, _fall),
+    "fallen": RankingModel("fallen", Loud, _fit_all, _fall),
+    "fallen_trained": RankingModel("fallen_trained", Loud, _fit_trained, _fall),
 }
 
 

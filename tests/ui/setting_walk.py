@@ -1,16 +1,16 @@
-"""Whether a page's controls say what the settings of a request declare, and which settings have no control, and why."""
+"""Whether a page's controls say what the settings of a request declare, and which settings have no control."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import MISSING
-from types import MappingProxyType
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from core.fields.option import Option
 from core.fields.record import options_of
+from core.fields.setting import Option
+from core.ui.shared.neighbour_controls import NEAREST, SLIDERS
 from core.ui.shared.option_controls import SOURCES, key_of, title_of
 
 _KINDS = (
@@ -28,15 +28,15 @@ def check_form(
     record: type,
     shown: AppTest,
     owner: str,
-    left_out: Mapping[str, str] = MappingProxyType({}),
+    left_out: Collection[str] = (),
     from_data: Collection[str] = (),
     *,
     by_name: bool = False,
     titled: Collection[str] = (),
 ) -> None:
-    """Each setting has a control under its key that has its title, help, range and default, or a reason why it has none.
+    """Each setting has a control under its key that has its title, help, range and default, if it is one of forms.
 
-    left_out: reasons of this form, by the name of the setting. from_data: the settings whose choices or default this form takes
+    left_out: those that this form asks for in another way. from_data: the settings whose choices or default this form takes
     from the dataset, the run or the workspace; titled: whose title it takes from there. by_name: whether keys are made of names,
     as those of a method's options.
     """
@@ -49,30 +49,29 @@ def check_form(
         else:
             found = differences(option, widget, from_data=option.name in from_data, titled=option.name in titled)
             faults |= {option.name: found} if found else {}
-    expected = {option.name for option in options if option.not_on_form} | set(left_out)
-    assert missing == expected, f"without a control: {missing - expected}; with one in spite of a reason: {expected - missing}"
-    assert all(len(reason.split()) > 1 for reason in left_out.values())
+    expected = {option.name for option in options if option.about.where != "everywhere"} | set(left_out)
+    assert missing == expected, f"without a control: {missing - expected}; with one all the same: {expected - missing}"
     assert not faults, faults
 
 
 def differences(option: Option, widget: Any, *, from_data: bool = False, titled: bool = False) -> list[str]:
     """What a control says otherwise than the declaration of its setting. from_data: choices and default may differ; titled: so
     may its title."""
-    pairs = [("help", widget.help, option.help)]
+    pairs = [("help", widget.help, option.about.help)]
     if not titled:
         pairs += [("title", widget.label, title_of(option))]
-    if widget.type == "number_input" and option.kind in ("int", "float"):
+    if widget.type == "number_input" and option.kind in (int, float):
         pairs += [("lowest", widget.min, option.lowest), ("highest", widget.max, option.highest)]
     if widget.type == "slider":
-        pairs += [("range", (widget.min, widget.max, widget.step), option.slider)]
+        pairs += [("range", (widget.min, widget.max, widget.step), SLIDERS[option.name])]
     if not from_data:
         pairs += [("can be changed", not widget.disabled, True)]
-        if option.offered and widget.type == "selectbox":
-            pairs += [("choices", widget.options, list(map(str, (option.missing, *option.offered))))]
+        if option.kind is int and widget.type == "selectbox":
+            pairs += [("choices", widget.options, list(map(str, (option.about.missing, *NEAREST))))]
         elif option.choices and hasattr(widget, "options"):
             titles = [title or "the server's default" for title in option.titles.values()]
             pairs += [("choices", list(widget.options), titles)]
-        if option.kind not in SOURCES and not (option.choices and widget.type == "text_input"):
+        if option.about.names not in SOURCES and not (option.choices and widget.type == "text_input"):
             pairs += [("default", _as_shown(widget.value), _as_shown(_shown_default(option, widget)))]
     return [f"{what}: got {got!r}, expected {expected!r}" for what, got, expected in pairs if got != expected]
 
@@ -84,12 +83,13 @@ def _as_shown(value: Any) -> Any:
 def _shown_default(option: Option, widget: Any) -> Any:
     """The default of a setting as a control shows it."""
     if widget.type in ("text_input", "text_area"):
-        many = option.several or option.kind in ("numbers", "weights")
-        if option.kind in ("numbers", "weights"):
+        if option.several and option.kind is float:
             return ", ".join(f"{each:g}" for each in option.default)
-        return ", ".join(option.default) if many else "" if option.default in (None, {}, MISSING) else str(option.default)
-    if option.offered and widget.type == "selectbox":
-        return option.missing
+        return (
+            ", ".join(option.default) if option.several else "" if option.default in (None, {}, MISSING) else str(option.default)
+        )
+    if option.kind is int and widget.type == "selectbox":
+        return option.about.missing
     if option.choices and not option.several and widget.value == option.titles.get(option.default):
         return widget.value  # whose values are titles
     return option.default

@@ -6,12 +6,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer import BadParameter
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -30,20 +29,19 @@ from core.audit.sample_request import SampleRequest
 from core.base.experiment import Hypothesis
 from core.cells.screen import LabelSettings
 from core.cli.base import app
-from core.cli.settings import Taken, taken_by
+from core.cli.settings import Taken, option_help, taken_by
 from core.engine.request import RowSelection, RunRequest
 from core.errors import InputError
 from core.features.asking.askings import AgainRequest
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
-from core.fields.option import Option
 from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
+from core.fields.setting import Option, setting
 from core.fields.toml_table import parse_toml
 from core.target_ranking.evaluate import EvaluationRequest
 from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
 from core.transfer.knn_settings import KnnSettings
 from core.ui.fuse import fusion_controls
-from core.ui.run import run_form
 from tests.target_ranking import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
@@ -65,30 +63,6 @@ def list_commands() -> dict[str, Any]:
 COMMANDS = list_commands()
 TAKEN = {name: taken for name, command in COMMANDS.items() if (taken := taken_by(command.callback)) is not None}
 RECORDS = {taken.record: name for name, taken in reversed(TAKEN.items())}
-# Options that are no settings of what a command asks for, of every command or of one, and why a form has none of them.
-NO_SETTINGS: Mapping[str, str] = {
-    "--help": "it describes the command",
-    "--json": "how the result is printed",
-    "--detach": "how long the command waits; what a page starts always goes on in a process of its own",
-    "--replace": "a page overwrites nothing: it says what has the name, and offers another",
-    "--set": "options of a method, which its own file declares; a form has a control for each",
-    "embed text --name": "which space is made; the page has it beside the source",
-    "embed network --name": "as of embed text",
-    "embed response --name": "as of embed text",
-    "embed coresponse --name": "as of embed text",
-    "--dataset": "which dataset is looked at; the sidebar chooses it",
-    "neighbours --protocol": "a setting whose default here follows from the row",
-    "neighbours --without": "the page's table chooses rows to leave out",
-    "finetune --resume": "continues a fine-tune; the panel has a button",
-    "rubric run --judge": "who answers; the page shows a rule's answers at once, and has a form for a model",
-    "rubric label --export": "a file that is written; the page has the form for people",
-    "rubric label --import": "a file that is read; the page has the form for people",
-    "rubric run --reading": "which answers are shown; the page lists the readings",
-    "fuse --from": "which fusion is taken apart; the page Run has a form of the method recovered",
-    "ledger add --hypothesis": "a text of the registration; the page has a field for it",
-    "ledger add --prediction": "as of --hypothesis",
-    "ledger add --runs": "the two runs that are compared; the page has a choice for each",
-}
 # Fields of records that are no settings, and values that go together with the rest.
 OTHERS: Mapping[type, Mapping[str, Any]] = {
     RunRequest: {"method": "m"},
@@ -109,7 +83,7 @@ class Form:
     page: str
     view: Mapping[str, str]
     owner: str = ""
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Collection[str] = ()
     from_data: Collection[str] = ()
     by_name: bool = False
     titled: Collection[str] = ()
@@ -129,12 +103,11 @@ def ask_people(workspace: Workspace) -> None:
     rubrics.add(workspace, Rubric("names-a-program", "Does the text name a program?"))
 
 
-OF_A_METHOD = {"name": "the form of a run has a name for every method"}
 FORMS: Mapping[type, Sequence[Form]] = {
-    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", run_form.NOT_HERE, ("endpoint", "backend", "model"))],
-    RowSelection: [Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", {}, ("split", "sample"))],
+    RunRequest: [Form("run", {"method": "debate", "backend": "ray"}, "", ("rows",), ("endpoint", "backend", "model"))],
+    RowSelection: [Form("run", {"method": "debate", "launch_sample": "2"}, "launch_", (), ("split", "sample"))],
     FusionRequest: [
-        Form("run", {"method": "fusion"}, "option-fusion-", OF_A_METHOD, by_name=True),
+        Form("run", {"method": "fusion"}, "option-fusion-", ("name",), by_name=True),
         Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",), titled=("with",)),
     ],
     KnnRequest: [Form("run", {"method": "knn"}, "option-knn-", by_name=True)],
@@ -145,14 +118,14 @@ FORMS: Mapping[type, Sequence[Form]] = {
     LabelRequest: [Form("data", {"tab": "Import", "cells_backend": "ray"}, "cells_", from_data=("backend",))],
     LabelSettings: [Form("data", {"tab": "Import"}, "cells_")],
     PredictionOptions: [Form("data", {"tab": "Import"}, "predicted_", from_data=("dataset",))],
-    TrainingOptions: [Form("targets", {"tab": "Training"}, "", {}, ("models",), prepare=train)],
+    TrainingOptions: [Form("targets", {"tab": "Training"}, "", (), ("models",), prepare=train)],
     RankingEvaluationRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [Form("arguments", {"tab": "Label", "run": "debate"}, "sample_", from_data=("sample",), prepare=ask_people)],
     DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
-    Question: [Form("ask", {"answered_by": "server"}, "ask_", {}, ("endpoint", "model"))],
+    Question: [Form("ask", {"answered_by": "server"}, "ask_", (), ("endpoint", "model"))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "neighbourhoods in a network"}, "build_")],
     ResponseSettings: [Form("data", {"tab": "Spaces and leaks", "build_kind": "a published LPS response"}, "build_")],
@@ -192,36 +165,51 @@ def another(option: Option) -> Any:
 
 
 def _another(option: Option) -> Any:
-    values = {"values": {"k": "v"}, "references": {"a": "b"}, "weights": (0.25,), "wholes": (3, 4)}
-    if option.kind in values:
-        return values[option.kind]
-    if option.kind == "numbers":
+    if option.kind is Mapping:
+        return {"a": "b"}
+    if option.length:
         return tuple(reversed(option.default))
+    if option.several and option.kind in (int, float):
+        return (3, 4) if option.kind is int else (0.25,)
     if option.choices:
         other = next(choice for choice in option.choices if choice != option.default)
         return (other,) if option.several else other
-    if option.kind in ("int", "float"):
-        numbers = [each for each in (3, 4, 0.25, option.least, option.most) if each is not None and option.accepts(each)]
-        return next(option.read(each) for each in numbers if each != option.default)
-    if option.kind == "flag":
+    if option.kind in (int, float):
+        low, high = option.lowest, option.highest
+        numbers = [each for each in (3, 4, 0.25, low, high) if each is not None and _is_between(each, low, high)]
+        return next(option.kind(each) for each in numbers if each not in (option.default, option.kind is int and 0.25))
+    if option.kind is bool:
         return not option.default
     return ("other", "one more") if option.several else "other"
 
 
+def _is_between(number: float, low: float | None, high: float | None) -> bool:
+    return (low is None or low <= number) and (high is None or number <= high)
+
+
 def beyond_range(option: Option) -> list[float]:
     """Numbers that a setting may not have."""
-    if option.kind not in ("int", "float"):
+    if option.several or option.kind not in (int, float):
         return []
-    ends = [(option.least, -1), (option.most, 1), (option.above, 0), (option.below, 0)]
-    found: list[float] = [end + step for end, step in ends if end is not None]
-    return found if option.kind == "int" else [*map(float, found), math.inf, -math.inf, math.nan]
+    if option.kind is int:
+        return [end + step for end, step in ((option.lowest, -1), (option.highest, 1)) if end is not None]
+    ends = ((option.lowest, -math.inf), (option.highest, math.inf))
+    return [*(math.nextafter(end, far) for end, far in ends if end is not None), math.inf, -math.inf, math.nan]
 
 
 def chosen(record: type, *, every: bool = True) -> dict[str, Any]:
     """Another value of every setting, or of flags, runs that have weights, and what has to be given alone."""
-    options = [option for option in options_of(record) if every or option.kind in ("flag", "runs") or option.is_needed]
+    options = [
+        option
+        for option in options_of(record)
+        if every or option.kind is bool or option.about.names == "runs" or is_needed(record, option)
+    ]
     odd = {**JSON_TEXTS, **ODD.get(record, {})}
     return {option.name: odd.get(option.name, another(option)) for option in options}
+
+
+def is_needed(record: type, option: Option) -> bool:
+    return any(taken.is_needed(option) for taken in TAKEN.values() if taken.record is record)
 
 
 def make_other(record: type, *, every: bool = True) -> Any:
@@ -237,12 +225,12 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
     there, taken = parameters_of(name), TAKEN[name]
     for option in taken.options:
         shown = there[option.option]
-        assert shown.help == option.option_help
-        assert shown.required == option.is_needed
-        if option.is_usage and (option.range or option.choices):
+        assert shown.help == option_help(option)
+        assert shown.required == taken.is_needed(option)
+        if not option.about.metavar and not option.several and (option.range or option.choices):
             assert (option.range or "|".join(option.named_choices)) in shown.metavar
-        if not option.is_needed:
-            usual = None if option.is_repeated else ",".join(option.default) if option.several else option.default
+        if not taken.is_needed(option):
+            usual = None if option.is_repeated else ",".join(map(str, option.default)) if option.several else option.default
             assert shown.default == (False if option.negates else usual)
 
 
@@ -252,38 +240,16 @@ def test_a_form_of_another_test_is_checked_there(record: type) -> None:
 
 
 @of_each_command
-def test_a_command_has_every_setting_of_its_record_or_says_of_each_why_not(name: str) -> None:
-    taken = TAKEN[name]
-    left_out = {each.name for each in options_of(taken.record) if not each.not_on_command} - {each.name for each in taken.options}
-    assert left_out == set(taken.without)
-    assert all(len(reason.split()) > 3 for reason in taken.without.values())
-
-
-@of_each_command
 def test_an_option_that_says_no_begins_so(name: str) -> None:
     for option in TAKEN[name].options:
         assert option.option.startswith("--no-") == option.negates
 
 
 def test_a_flag_that_is_true_by_default_has_an_option_that_says_no() -> None:
-    option = Option("quiet", "flag", True, "Whether it is quiet.")
+    option = Option("quiet", setting("Whether it is quiet."), bool, True)
     assert option.option == "--no-quiet"
-    assert option.option_help == "Say no to what is so by default: whether it is quiet."
+    assert option_help(option) == "Say no to what is so by default: whether it is quiet."
     assert replace(option, default=False).option == "--quiet"
-
-
-@pytest.mark.parametrize("name", sorted(TAKEN))
-def test_a_command_has_no_option_that_is_neither_a_setting_nor_has_a_reason(name: str) -> None:
-    settings = {option.option for option in TAKEN[name].options} if name in TAKEN else set()
-    others = {option for option in parameters_of(name) if option.startswith("--")} - settings
-    assert {option for option in others if f"{name} {option}" not in NO_SETTINGS and option not in NO_SETTINGS} == set()
-
-
-def test_each_reason_is_one_of_an_option_that_is_there_and_no_setting() -> None:
-    settings = {f"{name} {option.option}" for name, taken in TAKEN.items() for option in taken.options}
-    there = {f"{name} {option}" for name in TAKEN for option in parameters_of(name)} - settings
-    needed = there | {reason.split()[-1] for reason in there} | {"--help"}
-    assert set(NO_SETTINGS) - needed == set()
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
@@ -291,10 +257,9 @@ def test_a_range_holds_for_the_command_and_for_files(record: type) -> None:
     """What is beyond it, an excluded bound, and what is no finite number are refused wherever they come from."""
     for option in options_of(record):
         for beyond in beyond_range(option):
-            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(str(beyond))}, expected ") as refused:
+            with pytest.raises(InputError, match=f"{option.name}: got {re.escape(repr(beyond))}, expected ") as refused:
                 make(record, {**chosen(record), option.name: beyond}, **OTHERS.get(record, {}))
             assert str(refused.value).endswith(option.range)
-            assert not option.accepts(beyond)
 
 
 @of_each_command
@@ -304,10 +269,8 @@ def test_what_is_beyond_a_range_is_said_of_the_option(name: str) -> None:
             values = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
             values |= {f"{option.name}{'_' * (option.name not in values)}": str(beyond)}
             taken = Taken(TAKEN[name].record, (option,))
-            with pytest.raises(BadParameter if option.is_usage else InputError) as refused, taken.name_options():
+            with pytest.raises(InputError, match=f"{option.option}: got .*, expected "), taken.name_options():
                 taken.pop(values)
-            said = getattr(refused.value, "format_message", lambda error=refused.value: str(error))()
-            assert f"{option.option}: got {beyond}, expected " in said
 
 
 @of_each_command
@@ -323,7 +286,7 @@ def test_a_command_reads_the_arguments_of_a_record(name: str, every: bool) -> No
     given = [word for option in taken.options for word in arguments_of_option(option, values_of(wanted)[option.name])]
     read = taken.pop(command.make_context(name, [*words, *given]).params)
     assert read == {key: value for key, value in values_of(wanted).items() if key in names}
-    if not taken.without:
+    if names == {option.name for option in options_of(taken.record) if option.about.where != "elsewhere"}:
         assert make(taken.record, read, **OTHERS.get(taken.record, {})) == wanted
         assert given == arguments_of(wanted)
 
@@ -390,17 +353,3 @@ def test_each_setting_has_a_control_that_says_what_it_declares(
     form.prepare(little_copy)
     shown, how = visit(little_copy, form.page, **form.view), {"by_name": form.by_name, "titled": form.titled}
     check_form(record, shown, form.owner, form.left_out, form.from_data, **how)  # type: ignore[arg-type]
-
-
-def test_a_record_without_a_form_says_why() -> None:
-    without = {record for record in RECORDS if record not in FORMS and record not in ELSEWHERE}
-    said = {taken.record for taken in TAKEN.values() if len(taken.no_form.split()) > 3}
-    assert {record for record in without if not all(option.not_on_form for option in options_of(record))} == said
-
-
-def test_a_reason_is_a_sentence_and_nothing_is_left_out_everywhere() -> None:
-    for record in RECORDS:
-        for option in options_of(record):
-            reasons = [reason for reason in (option.not_on_form, option.not_on_command) if reason]
-            assert len(reasons) < 2, option.name
-            assert all(len(reason.split()) > 3 for reason in reasons), option.name

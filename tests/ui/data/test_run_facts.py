@@ -9,6 +9,7 @@ import pytest
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
+from core.fields.record import options_of
 from core.methods.base import methods
 from core.texts import title_in_sentence
 from core.ui.data.import_tabs import describe_run
@@ -49,7 +50,7 @@ def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() ->
 
 def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
     for name, method in methods().items():
-        for option in method.options:
+        for option in options_of(method.settings):
             if option.title and option.name not in ("base", "with"):
                 said = settings_of(name, **{option.name: "b"})
                 assert said.startswith(f"{title_in_sentence(option.title)}: "), (name, option.name)
