@@ -19,18 +19,17 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p", "-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*RUN, "--top-p", "0"), "--top-p: got 0.0, expected more than 0, at most 1"),
-        ((*RUN, "--temperature", "inf"), "--temperature: got inf, expected a finite number, 0 or more"),
+        ((*RUN, "--top-p", "0"), "--top-p: got '0', expected a number, more than 0, at most 1"),
+        ((*RUN, "--temperature", "inf"), "--temperature: got 'inf', expected a finite number, 0 or more"),
         ((*RUN, "--extra-body", "[1]"), "--extra-body: got '[1]', expected a JSON object"),
         ((*RUN, "--extra-headers", '{"Host": "a"}'), "--extra-headers: 'Host' is set by the connection itself"),
-        ((*RUN, "--labels", "none"), "--labels: got 'none', expected auto, all, blinded, folds"),
         (("knn", "--space", "x,x"), "--space: got x, x; expected one or more, each once"),
-        ((*RECOVER, "--w-de", "0"), "--w-de: got 0.0, expected more than 0, at most 1"),
-        ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected numbers with commas between them, each 0 to 1"),
+        ((*RECOVER, "--w-de", "0"), "--w-de: got 0.0, expected a number, more than 0, at most 1"),
+        ((*FUSE, "--w-de", "2"), "--w-de: got '2', expected a list of numbers, each 0 to 1"),
         ((*FUSE, "--w-de", "0.5,0.5"), "--w-de: got 2 weights for 1 runs"),
         ((*LABELS, "--pert-shares", "2", "-1", "0"), "--pert-shares: got ('2', '-1', '0'), expected 3 numbers"),
         ((*LABELS, "--pert-shares", "0.5", "0.1", "0.1"), "--pert-shares: got (0.5, 0.1, 0.1), expected those of train"),
-        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
+        (("knn", "--space", "x", "--permutations", "-1"), "--permutations: got '-1', expected a whole number, 0 or more"),
         (
             ("knn", "--space", "x", "--protocol", "loo", "--folds", "3"),
             "--folds: got 3, which has no effect under the protocol loo",
@@ -52,10 +51,11 @@ def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, words: tuple[st
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("knn", "--space", "x", "--permutations", "-1"), "--permutations: got -1, expected 0 or more"),
+        ((*RUN, "--labels", "none"), "--labels: got 'none', expected auto, all, blinded, folds"),
+        ((*HYPOTHESIS, "--smallest", "0.1", "--metric", "hit_rate"), "--metric: got 'hit_rate', expected de, dir, mean"),
         (("knn", "--space", "x", "--folds", "2.5"), "--folds: got '2.5', expected a whole number, 2 or more"),
         ((*FUSE, "--w-de", "1", "--reference", "foo"), "--reference: got 'foo', expected population, train"),
-        ((*LABELS, "--pert-shares", "1", "0", "all"), "3 numbers with commas between them, each 0 to 1"),
+        ((*LABELS, "--pert-shares", "1", "0", "all"), "3 numbers, each 0 to 1"),
     ],
 )
 def test_wrong_usage_says_the_same_and_whose_help_says_more(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

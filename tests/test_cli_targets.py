@@ -60,7 +60,7 @@ def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
     [
         (("targets", "train"), "expected either a file of cells or --simulate"),
         ((*TRAIN, "--set", "knn.k=3"), "--set knn.k: expected MODEL.KEY=VALUE"),
-        ((*TRAIN, "--set", "fallen.loud=perhaps"), "expected yes or no"),
+        ((*TRAIN, "--set", "fallen.loud=perhaps"), "expected true or false"),
         ((*TRAIN, "--split", "nowhere.json"), "nowhere.json: cannot be read"),
         (("targets", "evaluate", "--unit", "gene"), "unit: got 'gene', expected condition, cell"),
         (("targets", "evaluate", "--mask", "some"), "mask: got 'some'"),

@@ -129,7 +129,7 @@ def _parameter(option: Option, is_needed: bool) -> inspect.Parameter:
         default = False
     elif option.is_repeated:
         default = None
-    elif option.several:
+    elif option.several and not option.length:
         default = ",".join(map(str, default))
     about = typer.Option(
         option.option,

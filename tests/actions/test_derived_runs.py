@@ -578,9 +578,9 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
     ("others", "weights", "message"),
     [
         (("knn",), (0.5, 0.5), "w_de: got 2 weights for 1 runs"),
-        (("knn",), (1.5,), "w_de: got .1.5., expected numbers"),
-        (("knn",), (-0.1,), "w_de: got .-0.1., expected numbers"),
-        (("knn",), (NAN,), "got .nan., expected numbers with commas between them"),
+        (("knn",), (1.5,), "w_de: got .*1.5.*, expected a list of numbers"),
+        (("knn",), (-0.1,), "w_de: got .*-0.1.*, expected a list of numbers"),
+        (("knn",), (NAN,), "got .*nan.*, expected a list of numbers"),
         (("knn", "llm train"), (0.7, 0.7), "expected weights from 0"),
         (("llm test",), (0.5,), "llm test: covers none of the 70 rows of llm train"),
         (("nobody",), (0.5,), "run 'nobody': not in this workspace"),
@@ -720,7 +720,7 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     for base, fused, weights, message in (
         ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
         ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
-        ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0, expected more than 0, at most 1"),
+        ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0, expected a number, more than 0, at most 1"),
         ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
         ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),

@@ -75,5 +75,5 @@ def test_controls_have_to_be_enough(cells_file: Callable[..., Path]) -> None:
 def test_one_gene_has_to_be_perturbed(cells_file: Callable[..., Path]) -> None:
     with pytest.raises(InputError, match="no perturbation of a single gene"):
         grouped(cells_file, GroupSettings(2), ["ctrl", "ctrl", "A+B", "A+B"])
-    with pytest.raises(InputError, match="min_cells: got 1, expected 2 or more"):
+    with pytest.raises(InputError, match="min_cells: got 1, expected a whole number, 2 or more"):
         GroupSettings(1)

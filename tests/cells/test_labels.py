@@ -55,10 +55,10 @@ def test_all_four_numbers_can_be_set() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ((0.0,), "fdr: got 0.0, expected more than 0, at most 1"),
+        ((0.0,), "fdr: got 0.0, expected a number, more than 0, at most 1"),
         ((0.05, 0.1, 0.05, 0.2), "got 0.1 for an effect and 0.2 for none"),
         ((0.05, 0.5, 0.01, 0.2), r"FDR of none: got 0.01, expected at least the FDR of an effect \(0.05\)"),
-        ((0.05, math.nan), "log2_fc: got nan, expected a finite number, more than 0"),
+        ((0.05, math.nan), "log2_fc: got nan, expected a number, more than 0"),
     ],
 )
 def test_impossible_thresholds_are_refused(values: tuple[float, ...], message: str) -> None:

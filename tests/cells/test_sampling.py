@@ -111,7 +111,7 @@ def test_impossible_settings_are_refused() -> None:
         sample_pairs(np.array([[UP, NONE]], dtype=np.int8), np.ones((1, 2)), SamplingSettings())
     with pytest.raises(InputError, match="gene_shares: got"):
         SamplingSettings(gene_shares=(0.5, 0.5, 0.5))
-    with pytest.raises(InputError, match="most_effects: got 0, expected 1 or more"):
+    with pytest.raises(InputError, match="most_effects: got 0, expected a whole number, 1 or more"):
         SamplingSettings(most_effects=0)
     with pytest.raises(InputError, match="seed: got -1"):
         SamplingSettings(seed=-1)

@@ -51,7 +51,7 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
     assert spec == specify(
         workspace, method, {"rounds": 2}, rows="sample=3;split=test", dataset="bmdm", model="m", seed=4, repeat=1
     )
-    with pytest.raises(InputError, match="rounds: got 3"):
+    with pytest.raises(InputError, match="rounds: got '3'"):
         specify(workspace, method, {"rounds": "3"})
     with pytest.raises(NotFound, match="dataset 'x'"):
         specify(workspace, method, {}, dataset="x")

@@ -23,7 +23,7 @@ from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
 
-NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
 CHAT = "/v1/chat/completions"
 BRIEFS = [("de", "EFFECT", "brief"), ("de", "NULL", "brief")]

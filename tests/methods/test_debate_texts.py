@@ -18,7 +18,7 @@ from core.types import Pair
 from tests.evidence.world import PACKS, TEST, TRAINING, gathered
 from tests.methods.world import ARGUED, VIEW
 
-NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
 # An option's letter with a bracket, dot or colon at the start of a line, a bracketed letter anywhere, or an answer's tag.
 CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$", re.MULTILINE)

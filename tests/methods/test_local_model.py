@@ -138,5 +138,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
     assert "The answer:" not in METHOD.prompts(options(choose="critic"))
     with pytest.raises(InputError, match="expected answers=logprobs"):
         METHOD.prompts(options(choose="best", answers="letters"))
-    with pytest.raises(InputError, match=f"expected 1 to {C_NEW_TOKENS // 2}"):  # a second attempt gets twice as many
+    with pytest.raises(
+        InputError, match=f"expected a whole number, 1 to {C_NEW_TOKENS // 2}"
+    ):  # a second attempt gets twice as many
         options(max_tokens=C_NEW_TOKENS)

@@ -24,7 +24,7 @@ from core.methods.prompts import B_PROMPT_TOKENS
 from core.types import Pair
 from tests.evidence.world import gathered
 
-NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
 pytestmark = pytest.mark.real
 

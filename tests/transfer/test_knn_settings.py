@@ -73,7 +73,7 @@ SPEC = KnnSettings(("s",)).as_spec()
         ({"axis": "row"}, "axis: got 'row', expected gene, pert, both"),
         ({"power": 0}, "power: got 0"),
         ({"de_power": -1.0}, "power: got -1.0"),
-        ({"k": -1}, "k: got -1, expected 1 or more"),
+        ({"k": -1}, "k: got -1, expected a whole number, 1 or more"),
     ],
 )
 def test_settings_that_make_no_sense(change: dict[str, object], message: str) -> None:

@@ -230,7 +230,13 @@ def test_each_setting_is_an_option_with_its_default_range_and_help(name: str) ->
         if not option.about.metavar and not option.several and (option.range or option.choices):
             assert (option.range or "|".join(option.named_choices)) in shown.metavar
         if not taken.is_needed(option):
-            usual = None if option.is_repeated else ",".join(map(str, option.default)) if option.several else option.default
+            usual = (
+                None
+                if option.is_repeated
+                else ",".join(map(str, option.default))
+                if option.several and not option.length
+                else option.default
+            )
             assert shown.default == (False if option.negates else usual)
 
 

@@ -44,7 +44,7 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
         (("result", "nobody"), "not registered here"),
         (
             ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0", "--runs", "a,b"),
-            "--smallest: got 0.0, expected more than 0",
+            "--smallest: got '0', expected a number, more than 0",
         ),
         (
             ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0.1", "--runs", "one"),
