@@ -70,7 +70,7 @@ def test_another_split_than_the_trained_one_is_refused(tmp_path: Path) -> None:
 )
 def test_wrong_usage_is_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     done = core(tmp_path, *arguments)
-    assert done.status == 1
+    assert done.status == (2 if message.startswith(("unit", "mask")) else 1)  # none of the choices
     assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert not (tmp_path / "data" / "targets").exists()

@@ -101,7 +101,7 @@ def test_another_base_is_one_more_arm(place: Workspace) -> None:
 def test_what_cannot_be_is_refused(place: Workspace) -> None:
     with pytest.raises(NotFound, match=r"space 'off'.*near"):
         compute(place, "support_strata", spaces="off")
-    with pytest.raises(InputError, match="cuts: got .*99.*, expected a whole number, 1 to 10"):
+    with pytest.raises(InputError, match=r"cuts: got .*99.*, expected a whole number, 1 to 10"):
         compute(place, "support_strata", cuts="99")
     with pytest.raises(InputError, match="expected two to blend"):
         compute(place, "component_blend", spaces="near")
