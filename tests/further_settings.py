@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
 
 NAME = "odd_"  # the beginning of each further setting
 # What a run is made of is declared inside these, and forms of runs show that. They add a run's name and what only commands do.
 # An entry of the ledger has a column for each setting of its rule.
 LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule")
-_DECLARED = {"help": "Odd.", "default": 4, "title": "Odd", "least": 0, "most": 9, "changes_result": False}
+# Options of these are checked by their own tests.
+_OTHERS = ("core.methods.", "core.finetune.", "core.target_ranking.models.")
+_REQUESTED = ("FusionSettings", "RecoveredSettings")
 _make_dataclass = dataclasses.dataclass
 
 
@@ -18,15 +21,18 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
     """Make a dataclass as the standard library does, with a further setting where there are others."""
     if cls is None:
         return lambda given: dataclass(given, **about)
-    declares = any(isinstance(each, dataclasses.Field) and "setting" in each.metadata for each in vars(cls).values())
-    if declares and cls.__name__ not in LEFT_OUT:
-        _append_setting(cls, f"{NAME}{cls.__name__.lower()}", _DECLARED)
+    declares = any("setting(" in str(each) for each in vars(cls).get("__annotations__", {}).values())
+    of_request = cls.__name__ in _REQUESTED or not cls.__module__.startswith(_OTHERS)
+    if declares and of_request and cls.__name__ not in LEFT_OUT:
+        _append_setting(cls, f"{NAME}{cls.__name__.lower()}")
     return _make_dataclass(cls, **about)
 
 
-def _append_setting(cls: Any, name: str, declared: Mapping[str, Any]) -> None:
-    cls.__annotations__[name] = "int"
-    setattr(cls, name, dataclasses.field(default=4, kw_only=True, metadata={"setting": declared}))
+def _append_setting(cls: Any, name: str) -> None:
+    from core.fields.setting import setting  # which the record's module has imported
+
+    cls.__annotations__[name] = Annotated[int, Ge(0), Le(9), setting("Odd.", title="Odd", changes_result=False)]
+    setattr(cls, name, dataclasses.field(default=4, kw_only=True))
 
 
 def pytest_load_initial_conftests() -> None:

@@ -10,7 +10,8 @@ import pytest
 from core.llm.errors import Refused
 from core.llm.structured import letter_schema, percent_schema
 from core.methods import coordinator, debate, local_model, prompt_only, react
-from core.methods.base import RowFailed, RowMethod, read_options
+from core.fields.record import read_options
+from core.methods.base import RowFailed, RowMethod
 from core.types import RowResult
 from tests.fakes.scripted import serving
 from tests.llm.canned import Asked, Canned, completion
@@ -93,7 +94,7 @@ def test_the_prompts_of_a_run_hold_the_form_only_if_it_is_shown() -> None:
         debate.METHOD: percent_schema("probability", reasoned=True).form,
     }
     for method, form in forms.items():
-        usual, chosen = (read_options(method.options, {"structured": value}) for value in ("no", "yes"))
+        usual, chosen = (read_options(method.settings, {"structured": value}) for value in ("no", "yes"))
         assert "JSON" not in method.prompts(usual)
         assert form in method.prompts(chosen)
         assert method.prompts({name: usual[name] for name in usual if name != "structured"}) == method.prompts(usual)
