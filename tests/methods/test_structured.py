@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from core.fields.record import read_options
 from core.llm.errors import Refused
 from core.llm.structured import letter_schema, percent_schema
 from core.methods import coordinator, debate, local_model, prompt_only, react
-from core.fields.record import read_options
 from core.methods.base import RowFailed, RowMethod
 from core.types import RowResult
 from tests.fakes.scripted import serving
