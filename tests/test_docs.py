@@ -39,7 +39,7 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     "from core.datasets.signed_pairs": "from core.datasets.submissions import",
     "(is_signed": "    (are_replies,",
     "from core.engine import shared_settings": "from core.engine.request import RunRequest",
-    "timeout_s: float": "    endpoint: str | None = one_server()",
+    "timeout_s: shared_settings": "    endpoint: Server = None",
     "timeout_s=": "        concurrency=settings.concurrency,",
 }
 COPIED = ("core", "pages", "tests", ".streamlit")
