@@ -32,9 +32,9 @@ LABELS = OPTIONS | {word: label for label, words in _WORDS for word in words.spl
 # What an answer is called, the words that may stand before, and what joins it to the answer.
 _NOUNS = "answer|verdict|prediction|final|correction|antwort|korrektur|réponse|reponse|respuesta|risposta|resposta|ответ|答案"
 _BEFORE = (
-    "no|nein|wait|actually|the|my|our|an?|so|thus|therefore|hence|and|final|correct|right|best"
-    "|likely|most|predicted|estimated|overall|die|der|meine|richtige|la|le|ma|bonne|finale|mi"
-    "|correcta|il|mia|corretta|minha|correta|правильный|мой|因此|所以|最终|最終|正确"
+    "no|nein|wait|actually|the|my|our|an?|so|thus|therefore|hence|and|final|correct|right|best|likely|most|predicted|estimated"
+    "|overall|die|der|meine|richtige|la|le|ma|bonne|finale|mi|correcta|il|mia|corretta|minha|correta|правильный|мой"
+    "|因此|所以|最终|最終|正确"
 )
 _IS = r"(?:is|must be|remains|ist|lautet|est|es|è|é)\b(?: (?:therefore|thus|clearly|likely|probably|donc|de)\b)?|[:=–—是为は은]"
 _SAME_EVENT = r"(?:[\s\d%–/.,:-]|in|to|per|cent|of|de|yes|an?|the|effect|any|change|final|estimated){0,60}"
@@ -43,8 +43,8 @@ _OTHERS = "or|and|then|but|maybe|perhaps|rather|to|oder|und|ou|et|o|y|e|или|�
 _ABOUT = r"about|approximately|approx\.?|around|roughly|~|≈|ca\.?|etwa|environ|circa"
 _PER_CENT = r"%|per ?cent|pct|/\s?100(?!\d)|out of 100|prozent|pour ?cent|por ?ciento"
 TAKES_BACK = (
-    "wait|correction|actually|no[,.]|hmm|scratch that|on second thought|on reflection|sorry|oops"
-    "|that is wrong|that's wrong|i was wrong|my mistake|korrektur|moment|en fait|en realidad|поправка|更正|不对|訂正"
+    "wait|correction|actually|no[,.]|hmm|scratch that|on second thought|on reflection|sorry|oops|that is wrong|that's wrong"
+    "|i was wrong|my mistake|korrektur|moment|en fait|en realidad|поправка|更正|不对|訂正"
 )
 REFUSES = re.compile(
     r"(?i)\bi(?:'?m| am)? (?:\w+ )?(?:can(?:no|')?t|won't|will not|don't|unable to|not able to) "
@@ -93,9 +93,8 @@ _MARKS: Mapping[Question, tuple[re.Pattern[str], ...]] = {
 _INNER = re.compile(r"</?[a-zA-Z][^<>\n]{0,40}>|\\(?:text|math)(?:bf|rm|it)?(?=\s{0,4}\{)")
 _JOINED = re.compile(rf"[\s,;/–-]{{0,9}}(?:{_OTHERS})?[\s,;/–-]{{0,9}}<[^<>\n]{{0,40}}>")
 _BACK = re.compile(rf"(?i)[\s*_(\[\].,;:!>)]{{0,9}}(?:{TAKES_BACK})(?![a-zа-я])")
-_LEAD = re.compile(  # "B. The gene …": no initials, and no other letter begins a line
-    r"\s*[*_(\[]{0,4}([A-Z])[*_]{0,3}[)\].:][*_]{0,3}(?:\s+(?=[A-Z\"“(*])|(?=[^\x00-\x7f]))"
-    r"(?![*_(\[]{0,4}[A-Z][*_]{0,3}[.)\]:])(?![\s\S]*\n[\s*_(\[]{0,9}(?!\1)[A-Z][*_]{0,3}[)\].:] )"
+_LEAD = re.compile(  # "B. The gene …", no initials
+    r"[\s*_(\[]{0,9}([A-Z])[*_]{0,3}([)\].:])[*_]{0,3}(?:\s+(?=[A-Z\"“(*])|(?=[^\x00-\x7f]))(?![*_(\[]{0,4}[A-Z][*_]{0,3}[.)\]:])"
 )
 _DRESS = rf"[{re.escape(_DECORATION)}]*"
 _BEGIN = re.compile(rf"(?i){_DRESS}(?:(?:the |die |la )?(?:option|letter|choice|answer|réponse|opción|选项){_DRESS})?")
@@ -136,10 +135,7 @@ def read_label(reply: str) -> Label | Unread:
 
 
 def read_option(reply: str, options: Mapping[str, T]) -> T | Unread:
-    """Return the option that a reply names. options: what may be written → a hashable value.
-
-    A letter in a statement counts in its own case only; it may be followed by its meaning.
-    """
+    """Return the option that a reply names; letters in their own case. options: what may be written → a hashable value."""
     found = _read(reply, "option", *_option_reader(options))
     return found if isinstance(found, Unread) else found[0]
 
@@ -237,12 +233,16 @@ def _marks(form: Form, pattern: re.Pattern[str], text: str) -> list[Mark]:
 
 
 def _lines(text: str, question: Question) -> list[Mark]:
-    """Return the lines and the letter that begins the text; of numbers the first, the last, and those with %."""
+    """Return the lines (of numbers the first, last and with %), and the letter that begins the first, or ends all as "A) …"."""
     lines = [line for line in re.finditer(r"[^\n]+", text) if line[0].strip(_DECORATION)]
+    leads = [lead for line in lines if (lead := _LEAD.match(text, line.start(), line.end()))]
+    signs = {lines[-1].start(): ")", lines[0].start(): ")].:"} if lines else {}
+    is_list = len({lead[1] for lead in leads}) > 1
+    leads = [lead for lead in leads if not is_list and lead[2] in signs.get(lead.start(), "")]
     if question == "probability":
         lines = [line for line in lines if line in (lines[0], lines[-1]) or "%" in line[0]]
-    leads = [Mark("line", lead.start(1), lead[1], lead.end()) for lead in [_LEAD.match(text)] if lead]
-    return leads + [Mark("line", line.start(), line[0], line.end()) for line in lines]
+    marks = [Mark("line", lead.start(1), lead[1], lead.end()) for lead in leads]
+    return marks + [Mark("line", line.start(), line[0], line.end()) for line in lines]
 
 
 def _option_reader(options: Mapping[str, T]) -> tuple[_ReadValue[T], str]:

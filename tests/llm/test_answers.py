@@ -432,3 +432,18 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         return best
 
     assert seconds(160_000) < 64 * seconds(10_000) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("Answer:\n\nA) Knockdown of Alg1 results in up‑regulation of Gm49249.", Label.UP),
+        ("It binds.\n\n**C) Knockdown of Alg1 does not significantly affect Adal.**", Label.NONE),
+        ("A) up\nB) down\nThe best choice is:\n\nB) Knockdown of X results in down-regulation of Y.", None),  # a list
+        ("It is known from\nC. Elegans studies.", None),
+        ("See\nB. Smith, 2020", None),
+    ],
+)
+def test_the_last_line_may_be_an_option_with_its_text(reply: str, label: Label | None) -> None:
+    answer = read_label(reply)
+    assert (None if isinstance(answer, Unread) else answer) == label
