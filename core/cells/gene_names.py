@@ -22,6 +22,8 @@ _NAMES: Final = (
     *("gene_name", "gene_names", "gene_symbol", "gene_symbols", "symbol", "symbols", "feature_name", "gene_short_name"),
     *("name", "hgnc_symbol", "gene", "genes", "gene_id", "gene_ids", "ensembl_id", "ensembl", "ensembl_gene_id", "feature_id"),
 )
+# Columns of Entrez numbers, which may stand as numbers.
+_ENTREZ: Final = ("entrez", "entrez_id", "entrezgene", "entrezgene_id", "entrez_gene_id", "ncbi_gene_id", "ncbi_id", "geneid")
 _JOINTS = re.compile(r"[+;,|& ]|__|_")  # between the genes of a combination, or a gene and its guide
 
 
@@ -44,12 +46,13 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
     """Return the names of the genes. wanted: values of the perturbation column.
 
     given: the column, "index" for the index. By default, the index is used, unless a column of gene names contains more of the
-    wanted values, or contains symbols while the index has Ensembl identifiers. Raise InputError for a missing column or one
-    without names, and for repeated names in the index.
+    wanted values, or contains symbols while the index has identifiers. Perturbed genes that are identifiers are translated by
+    the column that has them. Raise InputError for a missing column or one without names, for numbers as names, and for repeated
+    names in the index.
     """
     index = list(texts(pd.Series(var.index, name="index")))
     wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
-    columns = {str(name): list(texts(var[name])) for name in var.columns if _names_genes(str(name), var[name], given)}
+    columns = {str(name): _texts_of(var[name]) for name in var.columns if _names_genes(str(name), var[name], given)}
     if given is not None and given != "index" and given not in columns:
         raise InputError(
             f"{path}: --gene-names {given}: no column of names in var, which has {list_some([*map(str, var.columns)]) or 'none'}"
@@ -62,12 +65,14 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
         names, ambiguous = _name_by(index, columns[chosen])
         column = chosen
         _refuse_repeated(path, names, list(columns))
+    if wanted & {*names}:
+        _refuse_numbers(path, names, columns)
     return GeneNames(names, column, _spellings(names, [index, *columns.values()]), ambiguous)
 
 
 def is_name_column(name: str) -> bool:
     """Return whether a column of var has a name of gene names."""
-    return _fold(name) in {_fold(known) for known in _NAMES}
+    return _fold(name) in {_fold(known) for known in (*_NAMES, *_ENTREZ)}
 
 
 def _fold(name: str) -> str:
@@ -75,24 +80,42 @@ def _fold(name: str) -> str:
 
 
 def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:
-    is_text = not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))
-    return is_text and (name == given or is_name_column(name))
+    if pd.api.types.is_numeric_dtype(column):
+        return _fold(name) in {_fold(entrez) for entrez in _ENTREZ}
+    return name == given or is_name_column(name)
+
+
+def _texts_of(column: pd.Series) -> list[str]:
+    """Return the clean texts of a column; of numbers, which may be floats beside missing ones, without a point."""
+    return [name.removesuffix(".0") for name in texts(column)]
 
 
 def _find_column(index: Sequence[str], columns: Mapping[str, Sequence[str]], wanted: set[str]) -> str | None:
-    """Return the column that holds more of the wanted names than the index does; None for the index."""
+    """Return the column of symbols that holds more of the wanted names than the index does, or that stands beside identifiers
+    that do; None for the index."""
     best = max(columns, key=lambda name: len(wanted & set(columns[name])), default=None)
     if best is None:
         return None
     held, here = len(wanted & set(columns[best])), len(wanted & set(index))
-    if held > here and _share_of_ids(columns[best]) < 0.5:
+    if held > here and not _are_ids(columns[best]):
         return best
-    by_ids = [name for name, values in columns.items() if _share_of_ids(values) < 0.5]
-    return by_ids[0] if _share_of_ids(index) > 0.5 and by_ids and here > held else None
+    symbols = [name for name, values in columns.items() if not _are_ids(values)]
+    return symbols[0] if symbols and _are_ids(index) and held + here > 0 else None
 
 
-def _share_of_ids(names: Sequence[str]) -> float:
-    return sum(ENSEMBL.fullmatch(name) is not None for name in names) / max(1, len(names))
+def _are_ids(names: Sequence[str]) -> bool:
+    """Return whether most names are Ensembl's identifiers or numbers."""
+    return 2 * sum(name.isdecimal() or ENSEMBL.fullmatch(name) is not None for name in names) > len(names)
+
+
+def _refuse_numbers(path: Path, names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+    if 2 * sum(map(str.isdecimal, names)) <= len(names):
+        return
+    symbols = next((name for name, values in columns.items() if not _are_ids(values)), "COLUMN")
+    raise InputError(
+        f"{path}: genes are named by numbers ({list_some(names, 3)}; Entrez ids, perhaps), expected symbols, as in a column of "
+        f"var: --gene-names {symbols}"
+    )
 
 
 def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:

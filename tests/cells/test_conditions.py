@@ -55,6 +55,31 @@ def test_an_index_that_is_asked_for(by_ids: Path) -> None:
             read_conditions(file, ReadingSettings(gene_names="hugo"))
 
 
+def entrez_file(folder: Path, index: list[str], entrez: list[object]) -> Path:
+    """Cells whose perturbations are numbers that var has beside symbols."""
+    obs = pd.DataFrame({"gene": ["NT", "NT", "7", "8", "8"]}, index=[f"c{i}" for i in range(5)], dtype=object)
+    var = pd.DataFrame({"entrez_id": entrez, "symbol": ["A", "B", "C", "D"]}, index=index, dtype=object)
+    var = var if isinstance(entrez[0], str) else var.astype({"entrez_id": float})
+    obs.index, var.index = obs.index.astype(object), var.index.astype(object)
+    anndata.AnnData(X=np.ones((5, 4), dtype=np.float32), obs=obs, var=var).write_h5ad(folder / "entrez.h5ad")
+    return folder / "entrez.h5ad"
+
+
+@pytest.mark.parametrize("entrez", [[7, 8, 9, np.nan], ["7", "8", "9", "10"]])
+@pytest.mark.parametrize("index", [IDS, ["7", "8", "9", "10"], ["A", "B", "C", "D"]])
+def test_numbers_of_perturbed_genes_are_translated(index: list[str], entrez: list[object], tmp_path: Path) -> None:
+    with open_cells(entrez_file(tmp_path, index, entrez)) as file:
+        found = read_conditions(file, ReadingSettings())
+        assert (file.genes, found.names.singles) == (("A", "B", "C", "D"), ("A", "B"))
+
+
+def test_numbers_as_names_of_genes_are_refused_with_the_way(tmp_path: Path) -> None:
+    with open_cells(entrez_file(tmp_path, IDS, [7, 8, 9, 10])) as file:
+        with pytest.raises(InputError, match="--gene-names symbol"):
+            read_conditions(file, ReadingSettings(gene_names="entrez_id"))
+        assert read_conditions(file, ReadingSettings(gene_names="symbol")).names.singles == ("A", "B")
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("column", ["cell_line", "Cell Type", "celltype"])
 def test_cells_of_several_lines_are_asked_about(cells_file: WriteCells, column: str) -> None:
