@@ -16,14 +16,14 @@ from core.cli import names
 from core.cli.base import Detach, Json, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.run_status import show_status
-from core.cli.settings import takes
+from core.cli.settings import listing, takes
 from core.engine.request import RunRequest
 from core.engine.resolve import model_settings_without_effect
 from core.fields.record import make
 from core.llm.health import Health, describe_logprobs
 from core.llm.serve import HOST, PORT, ServerOptions
 from core.llm.serve import serve as serve_model
-from core.methods.base import method_named
+from core.methods.base import method_named, methods
 from core.types import LIVE_STATES
 
 app = typer.Typer()
@@ -34,14 +34,16 @@ _OF_RUNS = (  # settings that a check of a server, which makes no run, does with
 )
 
 
-@app.command()
+@app.command(cls=listing(lambda words: next((methods()[word].settings for word in words if word in methods()), None)))
 @takes(RunRequest)
 def run(
     context: typer.Context,
     method: Annotated[
         str,
         typer.Argument(
-            metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.", autocompletion=names.complete_method
+            metavar="METHOD",
+            help="Such as debate, prompt_only, evidence_rules; `run METHOD --help` lists its options.",
+            autocompletion=names.complete_method,
         ),
     ],
     chosen: dict[str, Any],

@@ -13,10 +13,11 @@ from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.finetune import KIND
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_progress, show
-from core.cli.settings import takes
+from core.cli.settings import listing, takes
 from core.errors import StateError
 from core.fields.record import make
 from core.finetune.job_folder import FinetuneFolder
+from core.finetune.settings import FinetuneSettings
 from core.finetune.spec import describe_rows
 
 app = typer.Typer()
@@ -25,7 +26,7 @@ _POLL_S = 0.5
 _SAY_EVERY_S = 10.0
 
 
-@app.command()
+@app.command(cls=listing(lambda _: FinetuneSettings))
 @takes(FinetuneRequest)
 def finetune(
     context: typer.Context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
 from functools import wraps
@@ -85,16 +85,20 @@ def taken_by(callback: Callable[..., Any]) -> Taken | None:
     return getattr(callback, "taken", None)
 
 
-def listing(settings_of: Callable[[Mapping[str, Any]], type | None]) -> type[TyperCommand]:
+def listing(settings_of: Callable[[Sequence[str]], type | None]) -> type[TyperCommand]:
     """Return a kind of command whose --help also lists what its --set takes.
 
-    settings_of: of the words before --help, the record whose settings these are; None to list none.
+    settings_of: of the words of the command, the record whose settings these are; None to list none.
     """
 
     class Listing(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            ctx.meta["words"] = tuple(args)  # --help is answered before any of them is read
+            return super().parse_args(ctx, args)
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             super().format_help(ctx, formatter)
-            record = settings_of(ctx.params)
+            record = settings_of(ctx.meta["words"])
             options = () if record is None else options_of(record)
             if options:
                 with formatter.section("Settings, each by --set NAME=VALUE"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from core.actions import launch
 from core.actions.workspace import Workspace
@@ -17,7 +18,7 @@ from core.cli import names
 from core.cli.base import Detach, Json, say_arm, say_progress, show
 from core.cli.progress import working
 from core.cli.results import show_result
-from core.cli.settings import takes
+from core.cli.settings import listing, takes
 from core.engine.shared_settings import CallsAtOnce, Model, Server
 from core.errors import InputError
 from core.features.experiments import engine
@@ -30,7 +31,18 @@ from core.methods.base import method_named
 from core.store import datasets, runs
 from core.texts import table_lines
 
-app = typer.Typer()
+
+class _Group(TyperGroup):
+    """The commands, and the kinds: `experiment KIND` is short for `experiment plan KIND`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        return super().resolve_command(ctx, ["plan", *args] if args[0] in kinds() else args)
+
+
+_LISTING = listing(lambda words: next((kinds()[word].settings for word in words if word in kinds()), None))
+
+
+app = typer.Typer(cls=_Group)
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
 
 
@@ -52,7 +64,7 @@ Target = Annotated[
     str,
     typer.Argument(
         metavar="KIND|FILE",
-        help="A kind that `experiment list` names, or a TOML file.",
+        help="A kind that `experiment list` names, or a TOML file; `experiment KIND --help` lists its settings.",
         autocompletion=names.complete_experiment_kind,
     ),
 ]
@@ -112,7 +124,7 @@ def _kind_lines(record: dict[str, Any]) -> list[str]:
     return [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
 
 
-@app.command()
+@app.command(cls=_LISTING)
 @takes(CommonSettings)
 def plan(
     context: typer.Context,
@@ -127,7 +139,7 @@ def plan(
     show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)), as_json)
 
 
-@app.command("run")
+@app.command("run", cls=_LISTING)
 @takes(CommonSettings)
 def run_(
     context: typer.Context,
