@@ -43,6 +43,13 @@ def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
         assert said in done.err
 
 
+def test_settings_are_checked_before_packages_are_missed(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_folder, "PACKAGES", ("no_such_package",))
+    done = core(here.settings.workspace, "finetune", *OPTIONS, "--set", "nosuch=1")
+    assert (done.status, len(done.err.splitlines())) == (1, 1)
+    assert "'nosuch': not known, expected rank, alpha" in done.err
+
+
 @pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_failure_is_told_with_its_cause_and_the_way_on(here: Workspace) -> None:

@@ -86,9 +86,9 @@ def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
     the same is unfinished, or if something lies at the request's `out`.
     """
     workspace.refuse_if_read_only("finetune", request.base or BASE)
+    made = plan(workspace, request)
     python = default_python()
     refuse_missing_packages(python)
-    made = plan(workspace, request)
     folder = FinetuneFolder(_folder(workspace) / made.spec.key)
     if folder.exists:
         status = folder.status()

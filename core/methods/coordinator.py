@@ -37,6 +37,10 @@ COLLEAGUES = (
 class CoordinatorSettings(agents.AgentSettings):
     """The options of the coordinator and the agents that it asks."""
 
+    specialist_steps: Annotated[
+        agents.Steps | None,
+        setting("The most steps of each agent that it asks; by default as many as its own.", missing="as many", added=True),
+    ] = None
     biology_expert_tools: Annotated[str, setting("Evidence tools of the biology expert.")] = "gene_info,protein_interactions"
     data_analyst_tools: Annotated[str, setting("Evidence tools of the data analyst.")] = "train_lookup"
 
@@ -52,7 +56,8 @@ class Coordinator:
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Return three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""
-        return 3 * (min(int(options["max_steps"]), 3) + 1)
+        own: int = options["max_steps"]
+        return sum(min(most, 3) + 1 for most in (own, *[options.get("specialist_steps") or own] * len(COLLEAGUES)))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Return every text of a prompt. Raise NotFound for an unknown tool, MissingPackage if DSPy is not installed."""

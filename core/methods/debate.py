@@ -56,12 +56,17 @@ SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
+OwnJudge = Annotated[Judge | None, setting("", missing="as both", added=True)]
+
+
 @dataclass(frozen=True)
 class DebateSettings:
     """The options of debates."""
 
     rounds: Annotated[int, Ge(0), Le(2), setting("0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.")] = 1
     judge: Annotated[Judge, setting("How judges answer: a number, a sharper number, or log-probabilities.")] = "sharp"
+    judge_de: Annotated[OwnJudge, setting("How the judge of the effect answers; by default as `judge` says.")] = None
+    judge_dir: Annotated[OwnJudge, setting("How the judge of the direction answers; by default as `judge` says.")] = None
     advocate_effort: Annotated[Effort, setting("Reasoning effort of advocates; empty leaves it to the server.")] = ""
     judge_effort: Annotated[Effort, setting("Reasoning effort of judges; empty leaves it to the server.")] = ""
     advocate_tokens: Annotated[Count, setting("The longest brief in tokens, reasoning included.")] = 3_000
@@ -271,7 +276,7 @@ async def _ask_verdict(
     draw: the debate's seed, and which verdict on it this is; the first is asked under the seed itself.
     """
     seed, repeat = draw
-    by_letter = case.options["judge"] == "logprob"
+    by_letter = texts.judge_of(stage, case.options) == "logprob"
     spec = CallSpec(
         stage,
         "JUDGE",
@@ -279,7 +284,7 @@ async def _ask_verdict(
         case.options["judge_tokens"],
         case.options["judge_effort"],
         by_letter,
-        schema=texts.verdict_schema(case.options),
+        schema=texts.verdict_schema(stage, case.options),
     )
     reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
     found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)

@@ -74,25 +74,34 @@ def in_reply(side: str) -> str:
 
 def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
     """Return the request for a verdict on the speeches, in order."""
-    judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
-    answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
     task = fill(
         prompt_text("judge_task"),
         **pair,
         dossier=case.dossier_and_examples,
         debate="\n\n".join(f"{who}:\n{words}" for who, words in speeches),
         question=fill(prompt_text(f"question_{stage}"), **pair),
-        format=with_form(fill(answer_format, **pair), verdict_schema(case.options)),
+        format=with_form(fill(prompt_text(_format(stage, case.options)), **pair), verdict_schema(stage, case.options)),
     )
     return Message("system", _system_prompt("judge", case.options)), Message("user", task)
 
 
-def verdict_schema(options: Mapping[str, Any]) -> AnswerSchema | None:
+def judge_of(stage: Stage, options: Mapping[str, Any]) -> Judge:
+    """Return how the judge of a debate answers: in its own way, or as both do."""
+    own: Judge = options.get(f"judge_{stage}") or options["judge"]
+    return own
+
+
+def _format(stage: Stage, options: Mapping[str, Any]) -> str:
+    judge = judge_of(stage, options)
+    return f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}"
+
+
+def verdict_schema(stage: Stage, options: Mapping[str, Any]) -> AnswerSchema | None:
     """Return the schema of a verdict; None for a verdict in any text."""
     if not options.get("structured"):
         return None
-    return letter_schema(ANSWERS) if options["judge"] == "logprob" else percent_schema("probability", reasoned=True)
+    return letter_schema(ANSWERS) if judge_of(stage, options) == "logprob" else percent_schema("probability", reasoned=True)
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
@@ -102,12 +111,13 @@ def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
 
 def all_texts(options: Mapping[str, Any]) -> str:
     """Return every text that a prompt with these options may hold, one after the other."""
-    judge = options["judge"]
-    formats = ("format_sharp_de", "format_sharp_dir") if judge == "sharp" else (f"format_{judge}",)
+    formats = dict.fromkeys(_format(stage, options) for stage in SIDES)
     names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]
     if options["rounds"]:
         names += ["advocate", "advocate_task", "reask_brief", *(f"side_{side.lower()}" for side in OPPONENT)]
     if options["rounds"] > 1:
         names.append("rebuttal")
-    parts = (*map(prompt_text, names), prompt_text("measure"), cell_desc(options))
-    return with_form("\n\n".join(parts), verdict_schema(options))
+    text = "\n\n".join((*map(prompt_text, names), prompt_text("measure"), cell_desc(options)))
+    for schema in dict.fromkeys(verdict_schema(stage, options) for stage in SIDES):
+        text = with_form(text, schema)
+    return text

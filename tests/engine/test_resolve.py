@@ -68,6 +68,21 @@ def test_an_answer_by_schema_is_a_part_of_the_identity_and_without_one_runs_keep
     assert on.key != usual.key
 
 
+@pytest.mark.parametrize(("method", "added"), [("debate", {"judge_de": "numeric"}), ("coordinator", {"specialist_steps": 4})])
+def test_an_option_that_came_later_counts_only_where_it_is_chosen(
+    workspace: Workspace, method: str, added: dict[str, object]
+) -> None:
+    if method == "coordinator":
+        pytest.importorskip("dspy")
+    usual, chosen = (
+        launch.resolve(workspace, RunRequest(method, options=options, model="m", endpoint="http://nowhere/v1"))
+        for options in ({}, added)
+    )
+    assert not added.keys() & usual.options.keys()
+    assert chosen.options == {**usual.options, **added}
+    assert chosen.key != usual.key
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -158,6 +158,15 @@ def test_steps_end_at_the_most() -> None:
     assert "2 steps" in found.events[-2].content
 
 
+@pytest.mark.parametrize(("steps", "ends"), [({}, 0), ({"specialist_steps": 1}, 1), ({"max_steps": 1}, 2)])
+def test_agents_that_are_asked_have_a_budget_of_their_own(steps: dict[str, object], ends: int) -> None:
+    said = [step("biology_expert", question="What is it?"), step("gene_info", symbol=TEST.gene)]
+    said += [*([DONE] * (not steps)), fields(reasoning="", answer="A gene.")]
+    found, _ = act(coordinator.METHOD, *said, *([DONE] * ("max_steps" not in steps)), probabilities(), **steps)
+    assert [event.content[:15] for event in found.events if event.kind == "cut short"] == ["Stopped after 1"] * ends
+    assert found.prediction.p_de == 0.4
+
+
 def test_an_answer_that_cannot_be_read_at_all_fails_the_row() -> None:
     with pytest.raises(RowFailed) as failed:
         act(react.METHOD, DONE, "What?", "Still what?")

@@ -17,6 +17,7 @@ from core.methods import prompts
 from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
+from core.methods.prompts import prompt_text
 from core.types import Call, Flag, RowResult
 from tests.fakes.scripted import Faults, Script, ScriptedPrompt, read_prompt, request_counts, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion
@@ -66,6 +67,18 @@ def test_every_shape_of_debate(rounds: int, judge: str) -> None:
     assert prediction.tokens == sum(event.tokens or 0 for event in found.events)
     assert prediction.tool_calls == len(found.evidence) == 13  # 4 tools about both genes, 5 about one or none
     assert {item.tool for item in found.evidence} == set(NAMES)
+
+
+def test_each_debate_may_have_a_judge_of_its_own() -> None:
+    own = {"rounds": 0, "judge": "numeric", "judge_dir": "logprob"}
+    with serving() as url:
+        found, usual = predict(METHOD, url, **own), predict(METHOD, url, rounds=0, judge="numeric")
+    asked = {call.stage: json.loads(call.request) for call in found.calls}
+    assert {stage: bool(request.get("logprobs")) for stage, request in asked.items()} == {"de": False, "dir": True}
+    assert found.prediction.p_de == usual.prediction.p_de
+    texts = METHOD.prompts(read_options(METHOD.settings, own))
+    assert prompt_text("format_numeric") in texts
+    assert prompt_text("format_logprob") in texts
 
 
 def test_a_judges_letter_is_read_from_the_servers_own_odds() -> None:

@@ -141,6 +141,13 @@ class Episode:
             self._steps.pop()
             self._chosen.pop()
 
+    @property
+    def most_steps(self) -> int:
+        """The most steps that the current agent may take; those of agents that another one asks may be others."""
+        options = self.context.options
+        own: int = options["max_steps"]
+        return options.get("specialist_steps") or own if len(self._agents) > 1 else own
+
     def call_spec(self, schema: AnswerSchema | None = None) -> CallSpec:
         """Return how the current agent calls the model."""
         options = self.context.options

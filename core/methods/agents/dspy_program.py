@@ -129,7 +129,7 @@ def _as_text(value: object) -> str:
 async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], inputs: Mapping[str, str]) -> Answer:
     """Run one agent until it answers; inputs: the values of its input fields. Raise the error that ended the row."""
     _REACT_LOG.disabled = True  # it writes a traceback for each agent that is cut short, which the trace records
-    most = episode.context.options["max_steps"]
+    most = episode.most_steps
     agent = copy.copy(_agent(_key(outline), most))
     agent.tools = {**{bound.description.name: _CallableTool(episode, bound) for bound in tools}, "finish": _Finish()}
     settings = {

@@ -29,7 +29,10 @@ class AskingSettings:
     """A run that is asked again. endpoint: by default that of the settings. calls: how it is asked, by default as for the run."""
 
     run: Annotated[str, setting("The run that is asked again.", names="run", where="elsewhere")]
-    rows: Annotated[str | tuple[str, ...], setting("How many of the run's rows, drawn at random.", title="Rows")] = ""
+    rows: Annotated[
+        str | tuple[str, ...],
+        setting('Which of the run\'s rows, such as "sample=100" or "split=train"; by default all.', title="Rows"),
+    ] = ""
     repeats: Annotated[
         int,
         Ge(1),
