@@ -269,26 +269,29 @@ class RunRecord:
         return self.method in READING_METHODS
 
 
+RejectReason = Literal[
+    "unknown id",
+    "no gene symbol",
+    "no single gene",
+    "duplicate",
+    "not a number",
+    "out of range",
+    "missing column",
+    "bad label",
+    "wrong encoding",
+    "conflicting label",
+    "wrong number of columns",
+    "empty cell",
+    "id mismatch",
+    "not answered",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """A row of a file that could not be read: where, why (a short code) and in words what was found and expected."""
 
     file: str
     line: int
-    reason: Literal[
-        "unknown id",
-        "no gene symbol",
-        "no single gene",
-        "duplicate",
-        "not a number",
-        "out of range",
-        "missing column",
-        "bad label",
-        "wrong encoding",
-        "conflicting label",
-        "wrong number of columns",
-        "empty cell",
-        "id mismatch",
-        "not answered",
-    ]
+    reason: RejectReason
     detail: str

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 from core.actions.component_loader import default_dataset
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
+from core.base.roles import TableOptions
 from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.conditions import READING_VERSION
 from core.cells.predicted_changes import PredictedChanges, WantedPairs
@@ -57,7 +58,7 @@ class PredictionOptions:
     """How to make a run from predicted expression.
 
     dataset: its name or id, by default the workspace's. name: of the run, by default the file's. cells: of AnnData. columns: of
-    a table, role → column; see `core.cells.predicted_table`. rank_only: percentiles instead of probabilities. strict, replace:
+    a table, role → column; see `core.base.roles`. rank_only: percentiles instead of probabilities. strict, replace:
     as in `ImportOptions`.
     """
 
@@ -167,9 +168,9 @@ def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> Pr
             )
         found = read_predicted_cells(path, wanted, options.cells)
     else:
-        if options.cells != CellOptions():
+        if replace(options.cells, where={}) != CellOptions():
             raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
-        found = read_predicted_table(path, wanted, options.columns)
+        found = read_predicted_table(path, wanted, TableOptions(options.columns, options.cells.where))
     if not found.covered.any() and not found.rejected:
         first = f"{pairs[0].pert} and {pairs[0].gene}" if pairs else "none"
         raise InputError(
@@ -236,6 +237,7 @@ def _record(
         "real_sha256": source.real_sha256,
         "rows_sha256": source.rows_sha256,
         "read_as": dict(found.read_as),
+        "notes": list(found.notes),
         "evidence": found.measure,
         **rows.record(),
     }
@@ -245,7 +247,7 @@ def describe(found: PredictedChanges, rows: PredictedRows) -> str:
     """Return the sources of a run of predicted expression, in a sentence or two."""
     measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
     text = f"Predicted expression: rows are ranked by {measure}, without and with its sign."
-    said = [f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID]
+    said = [*(f"{name}: {value}" for name, value in found.read_as.items() if name in _SAID), *found.notes]
     text += f" {'; '.join(said)[0].upper()}{'; '.join(said)[1:]}." if said else ""
     if rows.scale == "rank_only":
         text += f" Its numbers are ranks ({rows.why})."

@@ -28,7 +28,7 @@ from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_cluster import Cluster
 from core.engine.spec import check_backend
-from core.errors import DeskError, StateError
+from core.errors import DeskError, InputError, StateError
 from core.fields.record import arguments_of
 from core.file_io import part_of
 from core.hashes import KEY_DIGITS, sha256_of
@@ -89,6 +89,8 @@ def label_cells(
     check_name("dataset", name)
     if not is_cell_file(path):
         refuse_other_format(path, path.name)
+    elif request.settings.columns:
+        raise InputError(f"{path.name}: --column names columns of a table, got cells; they take --perturbation and --control")
     folder, is_new = job_of(workspace, path, name), False
     try:
         with work_on(folder, "labels of cells") as reporter:
@@ -178,7 +180,7 @@ def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, c
         Pair(f"{pert}_{gene}", pert, gene, Label(label), split)
         for pert, gene, label, split in labels.pairs.itertuples(index=False, name=None)
     ]
-    source = record_import(db, workspace.settings, content, str(path), ImportedRows(len(rows), (), target.id))
+    source = record_import(db, workspace.settings, content, str(path), ImportedRows(len(rows), labels.rejected, target.id))
     pairs.add(db, target.id, rows, source)
     pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
     pack_files.describe_genes(db, workspace.settings)

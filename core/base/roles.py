@@ -5,19 +5,24 @@ A column has at most one role, by its name and by what its cells hold, or becaus
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+import pandas as pd
+
 from core.base.tables import Table
-from core.errors import InputError
+from core.errors import InputError, UnknownFormat
 from core.symbols.matrices import refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
 
 _FEW_REPEATS, _LEAST_REPEATS = 5, 0.05  # rows, of the pairs; fewer are slips
 _MOST_VALUES: Final = 50  # of a column that tells repeats apart
+_LEAST_OF_KIND: Final = 4  # rows with the same number, where numbers tell repeats apart
+_MOST_COLUMNS: Final = 12  # that are looked at for this
 
 Holds = Literal["text", "number", "any"]
 
@@ -99,8 +104,17 @@ CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
 # Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2, presto and nebula the natural one.
 _BASES: Final = (
     ("ln_fc", ({"auc", "pctin"}, {"avgexpr", "pctout"})),
-    ("log2_fc", ({"logcpm"}, {"aveexpr", "adjpval"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
+    ("log2_fc", ({"logcpm"}, {"adjpval"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
 )
+_ADJUSTED: Final = re.compile(r"adj|fdr|fwer|corrected|bonferroni|holm|bh\b|^q|q_?val")  # in a name of p-values
+# Tables with the columns of each group side by side: role → its column, {} for the group.
+_SIDE_BY_SIDE: Final = (
+    ("scanpy", {"names": "{}_names", "logfoldchanges": "{}_logfoldchanges", "pvals": "{}_pvals", "pvals_adj": "{}_pvals_adj"}),
+    ("scanpy", {"names": "{}_n", "logfoldchanges": "{}_l", "pvals": "{}_p"}),
+    ("nebula", {"gene": "gene", "ln_fc": "logFC_{}", "standard_error": "se_{}", "p": "p_{}"}),
+)
+# MAGeCK's summaries of genes, by test and by regression: neg|score, day23|beta.
+_MAGECK: Final = re.compile(r"(?:neg|pos)\|score.*|.*\|beta")
 # Columns of dashboards, counts and other facts of a call, of which none is a score of a pair.
 NO_SCORES: Final = frozenset(
     (
@@ -158,6 +172,11 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
             raise InputError(f"{table.name}: --column {role}={name}: no such role, expected one of {', '.join(ROLES)}")
         if name not in table.header:
             raise InputError(f"{table.name}: --column {role}={name}: not in the file; its columns are {_names(table)}")
+    if not named and any(map(_MAGECK.fullmatch, table.header)):
+        raise UnknownFormat(
+            f"{table.name}: a summary of MAGeCK, of the perturbed genes alone; expected a row for each perturbed and "
+            "each measured gene"
+        )
     of = dict(named)
     holds = {name: _holds(table, i) for i, name in enumerate(table.header)}
     free = [name for name in table.header if name and name not in named.values()]
@@ -174,7 +193,7 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
     if "adjusted_p" not in of and "p" not in of:
         other = next((name for name in free if is_p_value_name(name) and holds[name] != "text"), None)
         if other is not None:
-            of["adjusted_p"] = other
+            of["adjusted_p" if _ADJUSTED.search(other.lower()) else "p"] = other
     if "log_fc" in of and "log_fc" not in named:
         of[_base_of(table)] = of.pop("log_fc")
     if "id" not in of and not {"pert", "gene"} <= of.keys():
@@ -188,6 +207,30 @@ def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:
     key, pert, gene = (table.header.index(of[role]) for role in ("id", "pert", "gene"))
     rows = table.sample()
     return not rows or any(row[pert] in row[key] or row[gene] in row[key] for row in rows)
+
+
+def stack(table: Table) -> Table:
+    """Return a table with the columns of each group side by side as one with a row for each group and gene."""
+    has_pert = {*map(fold, ROLES["pert"].names)} & {*map(fold, table.header)}
+    for tool, columns in () if has_pert else _SIDE_BY_SIDE:
+        gene, change = [*columns][:2]
+        begin, end = columns[change].split("{}")
+        inner = (name[len(begin) : len(name) - len(end)] for name in table.header if name.startswith(begin))
+        groups = [g for g in inner if g and g != "(Intercept)" and f"{begin}{g}{end}" in table.header]
+        by_role = {role: [column.format(group) for group in groups] for role, column in columns.items()}
+        by_role = {role: names for role, names in by_role.items() if {*names} <= {*table.header}}
+        if groups and {gene, change} <= by_role.keys():
+            places = [[table.header.index(names[i]) for names in by_role.values()] for i in range(len(groups))]
+            note = f"a table of {tool} with {len(groups):,} groups side by side"
+            rows = _stacked(table, dict(zip(groups, places, strict=True)))
+            return Table(table.name, ("group", *by_role), rows, table.rejected, [*table.notes, note])
+    return table
+
+
+def _stacked(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[tuple[int, list[str]]]:
+    for line, cells in table.records():
+        for group, columns in places.items():
+            yield line, [group, *(cells[i] for i in columns)]
 
 
 def _base_of(table: Table) -> str:
@@ -248,7 +291,7 @@ class Repeats:
 
     def refuse(self) -> None:
         """Raise InputError if one column, of few values, tells the rows of every repeated pair apart."""
-        if self.n < max(_FEW_REPEATS, _LEAST_REPEATS * len(self._first)):
+        if not is_often(self.n, len(self._first)):
             return
         for column, values in zip(self._columns, self._values, strict=True):
             if 1 < len(values) <= _MOST_VALUES:
@@ -257,3 +300,31 @@ class Repeats:
                     f"{self._table.name}: {self.n:,} rows name a pair that an earlier row names, with another {name} "
                     f"({list_some([*values])}); say which counts, as in --where {name}={first}"
                 )
+
+
+def is_often(n_repeats: int, n_rows: int) -> bool:
+    """Return whether repeated rows are more than slips."""
+    return n_repeats >= max(_FEW_REPEATS, _LEAST_REPEATS * n_rows)
+
+
+def explain_repeats(file: str, keys: pd.Series, others: pd.DataFrame) -> None:
+    """Raise InputError if one to three columns, of few values, tell the rows with the same key apart.
+
+    keys: of the rows that repeat one; others: further columns, with the same index.
+    """
+    few = [name for name in others if 1 < others[name].nunique() <= _MOST_VALUES and _are_kinds(others[name])]
+    for columns in (columns for n in (1, 2, 3) for columns in itertools.combinations(few[:_MOST_COLUMNS], n)):
+        same = others[[*columns]].assign(key=keys).duplicated()
+        if same.mean() <= _LEAST_REPEATS:
+            values = "; ".join(f"{name}: {list_some([*map(str, pd.unique(others[name]))])}" for name in columns)
+            where = " ".join(f"--where {name}={others[name].iloc[0]}" for name in columns)
+            raise InputError(
+                f"{file}: {int(keys.duplicated().sum()):,} rows name a pair that an earlier row names, with another "
+                f"{' or '.join(map(str, columns))} ({values}); say which counts, as in {where}"
+            )
+
+
+def _are_kinds(values: pd.Series) -> bool:
+    """Return whether values are texts, or numbers of which each stands in several rows."""
+    is_number = pd.to_numeric(values, errors="coerce").notna().all()
+    return not is_number or _LEAST_OF_KIND * values.nunique() <= len(values)

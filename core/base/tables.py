@@ -45,6 +45,7 @@ FRAME_ROWS: Final = 100_000
 _CHUNK_BYTES: Final = 1 << 18
 _MOST_JSON_BYTES: Final = 1 << 28
 _BYTES_A_CELL: Final = 8
+_SHOWN_VALUES: Final = 8
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
 _OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content", "seeds"}
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -135,6 +136,7 @@ class Table:
         self._rows = iter(rows)
         self._read_ahead: list[tuple[int, list[str]]] = []
         self._where: list[str] = []
+        self._is_changed = False  # from here on, rows are those of `records`
 
     def column(self, name: str) -> int | None:
         """Return the position of a column, None if the file has no such column."""
@@ -155,16 +157,47 @@ class Table:
         self.header = _check_header([(others | {**names}).get(name, name) for name in self.header], self.name)
 
     def keep(self, where: Mapping[str, str]) -> None:
-        """Leave out the rows of which a column has another value. Raise InputError for a column that is not there."""
+        """Leave out the rows of which a column has another value.
+
+        Raise InputError for a column that is not there, and, when all is read, for a value that no row has.
+        """
         for name, value in where.items():
             column = self.column(name)
             if column is None:
                 raise InputError(
                     f"{self.name}: --where {name}={value}: not in the file; its columns are {', '.join(self.header)}"
                 )
-            self._read_ahead = [row for row in self._read_ahead if row[1][column].strip() == value]
-            self._rows = _with_value(self._rows, column, value)
             self._where.append(name)
+            self._change(self._with_value(self._rest(), column, value))
+
+    def fill_down(self, name: str) -> None:
+        """Give empty cells of a column the name above, if names stand once above their rows, as in merged cells."""
+        column = self.header.index(name)
+        cells = [row[column].strip() for row in self.sample()]
+        names = [cell for cell in cells if cell]
+        if cells and cells[0] and 2 * len(names) <= len(cells) and len({*names}) == len(names):
+            self.notes.append(f"empty cells of column {name} are read as the name above them")
+            self._change(_fill_down(self._rest(), column))
+
+    def _rest(self) -> Iterator[tuple[int, list[str]]]:
+        return itertools.chain(self._read_ahead, self._rows)
+
+    def _change(self, rows: Iterator[tuple[int, list[str]]]) -> None:
+        """Replace the rows that are not yet read by others that are made of them."""
+        self._rows, self._read_ahead, self._is_changed = rows, [], True
+
+    def _with_value(self, rows: Iterator[tuple[int, list[str]]], column: int, value: str) -> Iterator[tuple[int, list[str]]]:
+        n_rows, others = 0, dict[str, None]()
+        for line, cells in rows:
+            cell = cells[column].strip()
+            if cell == value:
+                n_rows += 1
+                yield line, cells
+            elif len(others) < _SHOWN_VALUES:
+                others[cell] = None
+        if not n_rows:
+            name = self.header[column]
+            raise InputError(f"{self.name}: --where {name}={value}: no row has it; {name} has {', '.join(others) or 'none'}")
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line (from 1) and cells of every whole row; the others go to `rejected`."""
@@ -197,11 +230,11 @@ class Table:
         return self.styles[column].read(text)
 
     def looks_numeric(self, column: int) -> bool | None:
-        """Return whether most of the first cells of a column that hold something hold numbers; None if none does."""
+        """Return whether at least half of the first cells of a column that hold something hold numbers; None if none does."""
         style = self.styles[column]
         cells = [row[column] for row in self.sample() if row[column].strip()]
         is_number = (style.read(cell) is not None or _ONE_GROUP.fullmatch(cell.strip()) for cell in cells)
-        return 2 * sum(map(bool, is_number)) > len(cells) if cells else None
+        return 2 * sum(map(bool, is_number)) >= len(cells) if cells else None
 
     def refuse_unclear(self, columns: Iterable[str]) -> None:
         """Raise InputError for a column of numbers with a comma that may be a decimal one or stand between thousands."""
@@ -244,8 +277,11 @@ class Table:
         return None
 
 
-def _with_value(rows: Iterator[tuple[int, list[str]]], column: int, value: str) -> Iterator[tuple[int, list[str]]]:
-    return (row for row in rows if row[1][column].strip() == value)
+def _fill_down(rows: Iterator[tuple[int, list[str]]], column: int) -> Iterator[tuple[int, list[str]]]:
+    above = ""
+    for line, cells in rows:
+        above = cells[column].strip() or above
+        yield line, [*cells[:column], above, *cells[column + 1 :]]
 
 
 def _has_mark(texts: Iterable[str]) -> bool:
@@ -510,12 +546,10 @@ class _ParquetTable(Table):
                 line += 1
                 yield line, ["" if cell is None else cell for cell in cells]
 
-    def note_unused(self, columns: Iterable[str]) -> None:
-        """Note the columns that nothing is read from; one without a name is called so."""
-        if names := [name or "one without a name" for name in columns if name not in self._where]:
-            self.notes.append(f"columns that are not used: {quote(', '.join(names), 120)}")
-
     def frames(self, columns: Sequence[str], rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
+        if self._is_changed:
+            yield from super().frames(columns, rows)
+            return
         line = 2
         for batch in self._batches(columns, rows):
             # The metadata of pandas would turn columns into an index again.

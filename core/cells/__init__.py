@@ -30,7 +30,7 @@ summaries                what a file holds and what became of it, as results
 tables                   the tables beside a dataset
 predicted_expression     predicted AnnData as log2 fold changes over real controls
 scales                   counts, their means, or log1p of some sum a cell: told by sums, or asked for
-predicted_columns        what the columns of a table of predicted changes are
+change_rows              the rows of a table of differential expression, for labels and for predictions
 change_scales            percentages, and ratios less 1, that are called log2 fold changes
 predicted_table          a table of predicted log2 fold changes
 changes_table            labels of a table of differential expression

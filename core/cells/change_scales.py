@@ -1,4 +1,4 @@
-"""Percentages, ratios less 1, and ratios with a sign, that are called log2 fold changes."""
+"""Percentages, ratios less 1, and ratios with a sign, that are called log2 fold changes; and tables of changed genes alone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ _LARGEST: Final = 50  # log2 of means over 1e-9, as in scanpy's logfoldchanges, 
 _LEAST_SHARE: Final = 0.05  # of values beyond the largest, which are then no outliers
 _MANY: Final = 100  # values, of which some are then below -1 where others are above 3
 _SHARE_NEAR_1: Final = 0.6  # of ratios with a sign: most genes change little
+_SHARE_OF_RATIOS: Final = 0.3  # of ratios of all genes, at least, between a half and the double
+_LEAST_GAP: Final = 0.05  # log2 fold changes; smaller ones may all be 0 by rounding
+_BESIDE_GAP: Final = 15  # changes between a gap and its double, none inside: chance 2 ** -15
+_LARGEST_P: Final = 0.1  # of a table cut at a p-value: others have p-values up to 1
+_LEAST_P: Final = 20  # p-values
 
 
 def count_kinds(values: Floats) -> Counter[str]:
@@ -33,6 +38,7 @@ def count_kinds(values: Floats) -> Counter[str]:
         "above 3": known > 3,
         "inside 1": np.abs(known) < 1,
         "near 1": (np.abs(known) >= 1) & (np.abs(known) < 1.25),
+        "like ratios": (known > 0.5) & (known < 2),
     }
     return Counter({kind: int(is_kind.sum()) for kind, is_kind in (signs | kinds).items()})
 
@@ -57,31 +63,46 @@ def tell_other_scale(counts: Mapping[str, int]) -> str:
     return ""
 
 
-def refuse_other_scales(
-    file: str, columns: Mapping[str, str], counts: Mapping[str, Counter[str]], *, by_option: bool = True
-) -> None:
-    """Raise InputError for log2 fold changes or z without a negative value, log2 fold changes on another scale, and ratios with a
-    negative one.
+def refuse_other_scale(file: str, name: str, role: str, counts: Mapping[str, int]) -> None:
+    """Raise InputError for a column whose values are on another scale than its role's.
 
-    columns: role → column. counts: role → `count_kinds` of all its values. by_option: whether a command says what columns are.
+    counts: of `count_kinds`, of logarithms as log2.
     """
-    for role in sorted({"log2_fc", "z"} & set(counts)):
-        name, n_positive = columns[role], counts[role]["positive"]
-        if not counts[role]["negative"] and n_positive >= LEAST_VALUES:
-            ratio = "" if role == "z" else f". Perhaps it is a ratio, which {_say(by_option, 'fold_change', name)} takes"
-            raise InputError(
-                f"{file}: column {name}, as {role}, has no negative value among {n_positive:,} above 0: a size without a "
-                f"direction cannot be taken{ratio}"
-            )
-    if "log2_fc" in counts and (other := tell_other_scale(counts["log2_fc"])):
-        name = columns["log2_fc"]
-        ranks = f"; a score that only ranks is {_say(by_option, 'z', name)}" if by_option else ""
-        raise InputError(f"{file}: column {name}, as log2_fc: {other}{ranks}")
-    if "fold_change" in counts and counts["fold_change"]["negative"]:
-        name = columns["fold_change"]
-        how = _say(by_option, "log2_fc", name)
-        raise InputError(f"{file}: column {name}, as fold_change, has negative values: a logarithm is {how}")
+    is_log, n = role.startswith("log") or role == "ln_fc", counts["positive"]
+    if (is_log or role == "z") and not counts["negative"] and n >= LEAST_VALUES:
+        is_ratio = is_log and counts["like ratios"] > _SHARE_OF_RATIOS * n
+        raise InputError(
+            f"{file}: column {name}, as {role}, has no negative value among {n:,} above 0: a size without a direction, or a "
+            "table of rises alone (only.pos of Seurat), cannot be taken"
+            + (f". Perhaps it is a ratio, which --column fold_change={name} takes" if is_ratio else "")
+        )
+    if is_log and (other := tell_other_scale(counts)):
+        raise InputError(
+            f"{file}: column {name}, as {role}: {other}; predictions take a score that only ranks as --column z={name}"
+        )
+    if role == "fold_change" and counts["negative"]:
+        how = f"a logarithm is --column log2_fc={name}, ln_fc={name} or log10_fc={name}"
+        raise InputError(f"{file}: column {name}, as fold_change, has negative values: {how}")
+    if role in ("p", "adjusted_p") and 2 * counts["over 1"] > n:
+        raise InputError(
+            f"{file}: column {name}, as {role}, is above 1 in {counts['over 1']:,} rows: it is no p-value (-log10 p, "
+            f"perhaps). Name another with --column {role}=NAME, or take the column out"
+        )
 
 
-def _say(by_option: bool, role: str, name: str) -> str:
-    return f"--column {role}={name}" if by_option else f"a column {role}"
+def tell_filter(change: Floats, p: Floats) -> str:
+    """Return how a table of changed genes alone is known, "" for a table that seems to have all tested genes.
+
+    change: log2 fold changes; p: p-values, adjusted or not.
+    """
+    size = np.abs(change[np.isfinite(change)])
+    if len(size) >= LEAST_VALUES and not (change > 0).any():
+        return "no change is above 0"
+    least = float(size.min(initial=np.inf))
+    beside = int((size < 2 * least).sum())
+    if (beside >= _BESIDE_GAP and least >= _LEAST_GAP) or (least >= 1 and len(size) >= LEAST_VALUES):
+        return f"none of {len(size):,} log2 fold changes lies between {-least:.2g} and {least:.2g}"
+    tested = p[np.isfinite(p)]
+    if len(tested) >= _LEAST_P and tested.max() <= _LARGEST_P:
+        return f"none of {len(tested):,} p-values is above {tested.max():.2g}"
+    return ""

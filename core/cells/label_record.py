@@ -56,7 +56,7 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
     replicates, calibration = labels.changes.replicates, labels.calibration
     groups, pairs = labels.groups, labels.pairs
     failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
-    return {
+    record = {
         "settings": settings.identity(),
         "columns": asdict(labels.conditions.columns),
         "values": labels.conditions.names.record(),
@@ -99,3 +99,4 @@ def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
         "labels": {name: int((pairs["label"] == name).sum()) for name in ("up", "down", "none")},
         "rows": len(pairs),
     }
+    return {**record, **labels.of_table}

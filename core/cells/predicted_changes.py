@@ -44,7 +44,8 @@ class PredictedChanges:
 
     evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none. measure:
     what evidence is, "z", "-log10 p" or "log2_fc". read_as: choice → the column or value of the file. other_pairs: how many rows,
-    or perturbations, of the file are not in the dataset. values: some of its perturbations.
+    or perturbations, of the file are not in the dataset. values: some of its perturbations. notes: how a table was
+    read, in words.
     """
 
     evidence: Floats
@@ -55,6 +56,7 @@ class PredictedChanges:
     rejected: tuple[Rejected, ...] = ()
     other_pairs: int = 0
     values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def covered(self) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ from core.cells.transforms import read_counts
 from core.fields.record import identity_of
 from core.fields.setting import setting
 from core.stats.arrays import Codes, Floats
+from core.types import Rejected
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
 VERSIONS: Final = {"reading": READING_VERSION, "labelling": 3}  # 3: cells are compared inside batches, with replicates
@@ -45,6 +46,7 @@ class LabelSettings(ReadingSettings):
     """How labels are made of a file.
 
     batch, guide: None are found by name (`choose_columns`).
+    columns: of a table of differential expression, role → column.
     most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
     """
 
@@ -61,6 +63,16 @@ class LabelSettings(ReadingSettings):
         str | None, setting("A cell's guide; found by name.", title="Guide column", missing=FOUND, metavar="COLUMN")
     ] = None
     within: Within = ()
+    columns: Annotated[
+        Mapping[str, str],
+        setting(
+            "A table of changes: which column is pert, gene, log2_fc, p, …",
+            option="--column",
+            metavar="ROLE=NAME",
+            where="command",
+            added=True,
+        ),
+    ] = field(default_factory=dict)
     groups: GroupSettings = field(default_factory=GroupSettings)
     design: DesignSettings = field(default_factory=DesignSettings)
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -118,7 +130,7 @@ def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Des
 @dataclass(frozen=True, eq=False)
 class ScreenLabels:
     """The labels of a file of cells. codes: of shape (n_targets, n_genes), as in `label_pairs`; knockdown: as in
-    `knockdown_table`."""
+    `knockdown_table`. rejected, of_table: rows of a table of changes, and what the record says of it."""
 
     genes: tuple[str, ...]
     conditions: Conditions
@@ -133,6 +145,8 @@ class ScreenLabels:
     n_strata: int = 1
     by_depth: bool = False
     calibration: Calibration | None = None
+    rejected: tuple[Rejected, ...] = ()
+    of_table: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from core.texts import list_some
 _SHOWN = 8
 _SHOWN_OF_RECORD = (
     *("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note"),
-    *("within", "strata", "test", "replicates", "calibration"),
+    *("within", "strata", "test", "replicates", "calibration", "notes"),
 )
 CONFOUNDED = "confounded: perturbations that share too few cells of their batches with controls, and get no labels"
 
@@ -104,6 +104,8 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
             lines.append(f"{what}, left out: {left_out[what]:,}")
     lines += [f"differs between controls and perturbed cells: {each}" for each in record["confounders"]]
     lines += record["even"]
+    lines += [f"rows whose symbols are none, left out: {record['rejected']:,}"] if record.get("rejected") else []
+    lines += record.get("notes", [])
     if record["gene_names"]:
         lines.append(f"genes by {record['gene_names']} of var")
     if not record["whole_numbers"]:

@@ -55,6 +55,13 @@ _UNCALLED = re.compile(  # no guide detected, 2+ guides, unassigned cell, empty 
 )
 
 
+# Doses, times, names of drugs, cytokines: Dasatinib 100 nM, LPS 6h, Trametinib, IFNg
+_TREATMENT: Final = re.compile(
+    r"\b\d+(?:[.,]\d+)?\s*(?:[munpµμ]M|[munpµμ]?g(?:/m?l)?|%|U/ml|h|hrs?|hours?|d|days?|min)\b"
+    r"|\b[A-Za-z][a-z]{7,}\b|^(?:IFN|TNF|TGF)[-_ ]?(?:[abgαβγ]\d?|alpha|beta|gamma)\b|^LPS\b"
+)
+
+
 def clean(text: str) -> str:
     """Return a text without outer spaces and invisible characters. Inner spaces, such as a no-break space, become one space;
     dashes of any kind become hyphens; and Python's quotes around a printed text (b'STAT1') are removed.
@@ -96,3 +103,8 @@ def spreadsheet_damage(symbol: str) -> str:
         return ""
     is_day = len(symbol) == 5 and int(symbol) in _SERIALS
     return "a day number, made by Excel from a symbol such as SEPT2" if is_day else "a number (an Entrez id, perhaps)"
+
+
+def looks_like_treatment(name: str) -> bool:
+    """Return whether the name of a perturbation looks like a drug, a dose, a time or a cytokine, rather than a gene."""
+    return _TREATMENT.search(name) is not None

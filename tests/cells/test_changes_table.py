@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from core.cells.changes_table import label_changes
+from core.cells.groups import GroupSettings
 from core.cells.labels import DOWN, LEFT_OUT, NONE, UP
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
@@ -53,7 +55,7 @@ def test_scanpy_and_pdex_give_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p_value": 5.0}, "4 p-values outside"),
+        ({"p_value": 5.0}, "column p_value, as p, is above 1 in 6 rows"),
         ({"fold_change": -1.0}, "has negative values"),
         ({"feature": "G1"}, "a pair is repeated"),
         ({"target": "non-targeting"}, "no perturbation of a single gene"),
@@ -65,8 +67,8 @@ def test_what_is_no_such_table_is_refused(tmp_path: Path, change: dict[str, obje
 
 
 def test_settings_of_cells_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="where is about cells"):
-        label_changes(written(tmp_path / "de.csv", ROWS), LabelSettings(where={"cell_line": "K562"}))
+    with pytest.raises(InputError, match="batch is about cells"):
+        label_changes(written(tmp_path / "de.csv", ROWS), LabelSettings(batch="lane"))
 
 
 def test_an_import_asks_what_such_a_table_is(tmp_path: Path) -> None:
@@ -98,9 +100,9 @@ TOOLS = {
     "edgeR": lambda t: t.assign(logFC=np.log2(t["fold_change"]), logCPM=5.0, PValue=t["p_value"], FDR=t["p_value"]).drop(
         columns=["fold_change", "p_value"]
     ),
-    "limma": lambda t: t.assign(logFC=np.log2(t["fold_change"]), t=1.0, **{"P.Value": t["p_value"]}).drop(
-        columns=["fold_change", "p_value"]
-    ),
+    "limma": lambda t: t.assign(
+        logFC=np.log2(t["fold_change"]), t=1.0, **{"P.Value": t["p_value"], "adj.P.Val": t["p_value"]}
+    ).drop(columns=["fold_change", "p_value"]),
     "a spreadsheet": lambda t: t.assign(**{"log2 fold change": np.log2(t["fold_change"]), "p-value": t["p_value"]}).drop(
         columns=["fold_change", "p_value"]
     ),
@@ -119,20 +121,23 @@ def test_tables_of_every_tool_give_the_same_labels(tmp_path: Path, tool: str) ->
 
 def many(**columns: object) -> pd.DataFrame:
     changes = np.linspace(-2, 2, 20)
-    usual = {"target": "A", "feature": [f"G{i}" for i in range(20)], "log2_fc": changes, "p_value": 10 ** (-9 * np.abs(changes))}
+    usual = {
+        "target": "A",
+        "feature": [*(f"G{i}" for i in range(19)), "A"],
+        "log2_fc": changes,
+        "p_value": 10 ** (-9 * np.abs(changes)),
+    }
     return pd.DataFrame(usual | columns)
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"p_value": ["<0.001", *["0.5"] * 19]}, "1 values of p_value are not numbers, the first '<0.001'"),
-        ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "1 values of log2_fc are not numbers, the first 'up'"),
-        (
-            {"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5},
-            "lies between -1 and 1. Perhaps they are ratios with a sign .*labels also need the unchanged ones",
-        ),
-        ({"pval": 0.5}, "columns p_value, pval may each be p; leave all but one out of the table"),
+        ({"p_value": ["<0.001", *["0.5"] * 19]}, "line 2: not a number, A, G0: '<0.001' as p, .*the first of 1"),
+        ({"log2_fc": ["up", *["0.5"] * 9, *["-0.5"] * 10]}, "line 2: not a number, A, G0: 'up' as log2_fc"),
+        ({"p_value": [1.5, *[0.5] * 19]}, "line 2: out of range, A, G0: '1.5' as p, expected 0 to 1"),
+        ({"log2_fc": [-3.0, -2.0, 1.5, 2.0] * 5}, "lies between -1.5 and 1.5: a table of changed genes alone"),
+        ({"P.Value": 0.5}, "columns p_value, P.Value may each be p; say which with --column p=NAME"),
     ],
 )
 def test_numbers_that_are_none_are_named(tmp_path: Path, columns: dict[str, object], message: str) -> None:
@@ -149,12 +154,17 @@ def test_genes_without_any_change_are_unchanged_ones(tmp_path: Path) -> None:
     assert [codes[f"G{i}"] for i in (1, 2, 4)] == [DOWN, UP, NONE]
 
 
-def test_columns_are_renamed_since_no_option_names_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"rename the columns so$"):
-        label_changes(written(tmp_path / "de.csv", many().rename(columns={"target": "what"})), SETTINGS)
+def test_columns_are_named_where_names_do_not_tell(tmp_path: Path) -> None:
+    path = written(tmp_path / "de.csv", many().rename(columns={"target": "what"}))
+    with pytest.raises(InputError, match="say which column is pert with --column ROLE=NAME"):
+        label_changes(path, SETTINGS)
+    found = label_changes(path, replace(SETTINGS, columns={"pert": "what"}))
+    np.testing.assert_array_equal(found.codes, label_changes(written(path, many()), SETTINGS).codes)
 
 
 def test_perturbed_genes_without_a_row_are_named(tmp_path: Path) -> None:
-    table = pd.concat([many(), many(target="Z")])
-    rows = pd.DataFrame({"target": ["A"], "feature": ["A"], "log2_fc": [-3.0], "p_value": [1e-9]})
-    assert label_changes(written(tmp_path / "de.csv", pd.concat([table, rows])), SETTINGS).groups.unknown == ("Z",)
+    path = written(tmp_path / "de.csv", pd.concat([many(), many(target="Z")]))
+    with pytest.raises(InputError, match=r"not among the measured ones: Z; .*--keep-unknown"):
+        label_changes(path, SETTINGS)
+    kept = replace(SETTINGS, groups=GroupSettings(keep_unknown=True))
+    assert label_changes(path, kept).groups.unknown == ("Z",)

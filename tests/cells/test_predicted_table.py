@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
+from core.base.roles import TableOptions
 from core.cells.change_scales import count_kinds, tell_other_scale
 from core.cells.predicted_changes import WantedPairs
-from core.cells.predicted_table import choose_columns, read_predicted_table
+from core.cells.predicted_table import read_predicted_table
 from core.errors import InputError
 from core.types import Pair
 
@@ -75,22 +76,27 @@ def test_z_goes_before_everything_else(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.signed, [1.0, 3.0, np.nan, -2.0])
 
 
-def test_columns_are_named_where_names_do_not_tell() -> None:
-    header = ("target", "feature", "effect", "P.Value")
-    with pytest.raises(InputError, match="expected pert, gene, and log2_fc or z"):
-        choose_columns("t.csv", header, {})
+def read_as(path: Path, table: pd.DataFrame, **named: str) -> dict[str, str]:
+    found = read_predicted_table(written(path / "t.csv", table), PAIRS, TableOptions(named))
+    return dict(found.read_as)
+
+
+def test_columns_are_named_where_names_do_not_tell(tmp_path: Path) -> None:
+    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(["target", "feature", "effect", "P.Value"], axis=1)
+    with pytest.raises(InputError, match="which column is log2_fc with --column ROLE=NAME"):
+        read_as(tmp_path, table)
     named = {"log2_fc": "effect", "p": "P.Value"}
-    assert choose_columns("t.csv", header, named) == {"pert": "target", "gene": "feature", **named}
-    with pytest.raises(InputError, match="columns pert, perturbation may each be pert; say which with --column pert=NAME"):
-        choose_columns("t.csv", ("pert", "perturbation", "gene", "z"), {})
-    with pytest.raises(InputError, match="--column z=zz: not in the file; its columns are pert, gene, z"):
-        choose_columns("t.csv", ("pert", "gene", "z"), {"z": "zz"})
-    with pytest.raises(InputError, match="--column colour=z: no such role"):
-        choose_columns("t.csv", ("pert", "gene", "z"), {"colour": "z"})
+    assert read_as(tmp_path, table, **named) == {"pert": "target", "gene": "feature", **named}
+    with pytest.raises(InputError, match="columns pert, Pert may each be pert; say which with --column pert=NAME"):
+        read_as(tmp_path, CHANGES.assign(Pert="x"))
+    with pytest.raises(InputError, match="--column z=zz: not in the file; its columns are 'pert, gene, log2_fc'"):
+        read_as(tmp_path, CHANGES, z="zz")
+    with pytest.raises(InputError, match="--column colour=gene: no such role"):
+        read_as(tmp_path, CHANGES, colour="gene")
 
 
 def test_rows_that_say_nothing_are_rejected_with_their_lines(tmp_path: Path) -> None:
-    rows = ["pert,gene,log2_fc,se", "A,G,1,1", "A,G,2,1", "A,H,,1", "B,G,inf,1", "B,H,1,0", "Q,G,x,x"]
+    rows = ["pert,gene,log2_fc,se", "A,G,1,1", "A,G,2,1", "A,H,,1", "B,G,0.5,x", "B,H,1,0", "Q,G,x,x"]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
     found = read_predicted_table(path, PAIRS)
@@ -152,10 +158,10 @@ def test_any_index_of_pandas_is_columns(tmp_path: Path, kind: str) -> None:
 
 def test_an_index_without_names_is_named_by_the_refusal(tmp_path: Path) -> None:
     CHANGES.set_index(["pert", "gene"]).rename_axis([None, None]).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"columns log2_fc, __index_level_0__, __index_level_1__; .*--column ROLE=NAME"):
+    with pytest.raises(InputError, match=r"columns 'log2_fc, __index_level_0__, __index_level_1__'; .*--column ROLE=NAME"):
         read_predicted_table(tmp_path / "t.parquet", PAIRS)
-    named = {"pert": "__index_level_0__", "gene": "__index_level_1__"}
-    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS, named).signed, [-0.5, 0.25, np.nan, 2.0])
+    options = TableOptions({"pert": "__index_level_0__", "gene": "__index_level_1__"})
+    np.testing.assert_array_equal(read_predicted_table(tmp_path / "t.parquet", PAIRS, options).signed, [-0.5, 0.25, np.nan, 2.0])
 
 
 @pytest.mark.parametrize("how", ["gzip", "bz2", "zstd"])
@@ -171,14 +177,16 @@ def test_packed_tables_of_any_delimiter(tmp_path: Path, how: str, delimiter: str
 def test_a_ratio_is_no_logarithm(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / "t.csv", MANY.assign(**{name: RATIOS}))
     with pytest.raises(InputError, match=rf"no negative value among 20 above 0. .* --column fold_change={name} takes"):
-        read_predicted_table(path, PAIRS, {"log2_fc": name})
+        read_predicted_table(path, PAIRS, TableOptions({"log2_fc": name}))
     for named in ({"fold_change": name}, {}):
-        found = read_predicted_table(path, PAIRS, named)
+        found = read_predicted_table(path, PAIRS, TableOptions(named))
         np.testing.assert_allclose(found.signed, np.log2(RATIOS)[[8, 9, 18, 19]])
     path = written(tmp_path / "log.csv", MANY.assign(**{name: np.log2(RATIOS)}))
     with pytest.raises(InputError, match=rf"as fold_change, has negative values: a logarithm is --column log2_fc={name}"):
         read_predicted_table(path, PAIRS)
-    np.testing.assert_allclose(read_predicted_table(path, PAIRS, {"log2_fc": name}).signed, np.log2(RATIOS)[[8, 9, 18, 19]])
+    np.testing.assert_allclose(
+        read_predicted_table(path, PAIRS, TableOptions({"log2_fc": name})).signed, np.log2(RATIOS)[[8, 9, 18, 19]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,7 +250,7 @@ def test_a_logarithm_is_no_p_value(tmp_path: Path) -> None:
 def test_an_adjusted_p_value_counts_where_there_is_no_other(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", CHANGES.assign(FDR=[0.1, 0.01, 1.0, 0.5]))
     found = read_predicted_table(path, PAIRS)
-    assert (found.measure, found.read_as["p"]) == ("-log10 p", "FDR")
+    assert (found.measure, found.read_as["adjusted_p"]) == ("-log10 p", "FDR")
 
 
 @pytest.mark.parametrize("write", ["{}+ctrl", "ctrl+{}", " {}", "{}\u00a0", "{}_NTC", "{}_sg1", "{}_+_12.5-P1P2"])
@@ -261,10 +269,12 @@ def test_controls_and_combinations_are_other_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header", [("Log2 Fold Change", "P.Value"), ("log2(FC)", "p-value"), ("log_2_fold_change", "P_VAL"), ("l2fc", "pvals")]
 )
-def test_columns_are_found_whatever_stands_between_words(header: tuple[str, str]) -> None:
-    found = choose_columns("t.csv", ("grna_target", "response_id", *header), {})
+def test_columns_are_found_whatever_stands_between_words(tmp_path: Path, header: tuple[str, str]) -> None:
+    table = CHANGES.assign(P=[0.1, 0.2, 0.3, 0.4]).set_axis(["grna_target", "response_id", *header], axis=1)
+    found = read_as(tmp_path, table)
     assert found == {"pert": "grna_target", "gene": "response_id", "log2_fc": header[0], "p": header[1]}
-    assert choose_columns("t.csv", ("group", "pert", "names", "gene", *header), {})["pert"] == "pert"
+    table = table.set_axis(["pert", "gene", *header], axis=1).assign(group="other", names="other")
+    assert read_as(tmp_path, table)["pert"] == "pert"
 
 
 def test_a_size_of_z_without_a_direction_is_refused(tmp_path: Path) -> None:

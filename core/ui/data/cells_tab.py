@@ -115,7 +115,7 @@ def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.Data
         table,
         "volcano",
         f"What a knockdown of {pert} changes",
-        f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} · {table['p'].notna().sum():,} genes tested · "
+        f"{dataset.name} · {pert}, {n_cells:,} cells against {controls} · {table['fdr'].notna().sum():,} genes tested · "
         "one test a gene, no interval",
     )
 

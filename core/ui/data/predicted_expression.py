@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.actions import cell_predictions, page_imports
 from core.actions.cell_predictions import PredictionOptions
+from core.base.roles import CHANGES, ROLES
 from core.cells.conditions import READING
 from core.cells.predicted_table import FORMATS as TABLES
 from core.fields.record import make, options_of
@@ -19,14 +20,7 @@ from core.ui.shared.shell import PageContext, explain_errors
 
 _OWNER = "predicted_"  # the beginning of keys and query parameters
 _OPTIONS = {option.name: option for option in options_of(PredictionOptions)}
-_ROLES = {  # columns of a table → their titles here
-    "pert": "Column of the perturbation",
-    "gene": "Column of the target gene",
-    "log2_fc": "Column of the log2 fold change",
-    "standard_error": "Column of its standard error",
-    "z": "Column of z",
-    "p": "Column of the p-value",
-}
+_ROLES = ("pert", "gene", *CHANGES, "standard_error", "z", "p", "adjusted_p")  # columns of a table
 
 
 def show_form(context: PageContext) -> None:
@@ -67,7 +61,7 @@ def _ask_options(chosen: dict[str, Any]) -> PredictionOptions:
             chosen |= show_settings(PredictionOptions, _OWNER, names_of_rest(PredictionOptions, ("real", *chosen)))
         with table_side:
             st.markdown("**Table**")
-            given = {role: st.text_input(title, **bind(f"{_OWNER}{role}")) for role, title in _ROLES.items()}
+            given = {role: st.text_input(f"Column: {ROLES[role].meaning}", **bind(f"{_OWNER}{role}")) for role in _ROLES}
     return make(PredictionOptions, {**chosen, "columns": {role: column for role, column in given.items() if column}})
 
 
