@@ -144,9 +144,7 @@ class ChangeRows:
         if self.change:
             notes.append(f"{self.columns[self.change]}: {_BASES[self.change][0]}")
         if self.n_infinite:
-            notes.append(
-                f"{self.n_infinite:,} infinite changes, where a mean is 0, are read as {FOLD_LIMIT:g}-fold, as from cells"
-            )
+            notes.append(f"{self.n_infinite:,} infinite changes are read as {FOLD_LIMIT:g}-fold, as from cells")
         return tuple(notes)
 
 

@@ -110,7 +110,7 @@ def test_files_that_bring_no_run_are_refused_and_nothing_is_written(small: Works
         (table(tmp_path / "a.csv", fits), PredictionOptions(dataset="zzz"), NotFound, "zzz"),
         (table(tmp_path / "a.csv", fits), PredictionOptions(cells=CellOptions(control=("x",))), InputError, "are about AnnData"),
         (
-            table(tmp_path / "two.csv", {**fits, ("A", "H"): float("inf")}),
+            table(tmp_path / "two.csv", {**fits, ("A", "H"): float("nan")}),
             PredictionOptions(strict=True),
             InputError,
             "because of --strict",
