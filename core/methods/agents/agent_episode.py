@@ -223,15 +223,11 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
     instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
     input_fields = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
     output_fields = LETTER if letter else PROBABILITIES
-    schema = answer_schema(options, *(name for name, _ in output_fields), reasoned=True)
+    schema = None
+    if options.get("structured"):
+        names = [name for name, _ in output_fields]
+        schema = letter_schema(LETTERS, reasoned=True) if letter else percent_schema(*names, reasoned=True)
     return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema)
-
-
-def answer_schema(options: Mapping[str, Any], *names: str, reasoned: bool = False) -> AnswerSchema | None:
-    """Return the schema of an answer's fields of these names; None for an answer in any text."""
-    if not options.get("structured"):
-        return None
-    return letter_schema(LETTERS, reasoned=reasoned) if names == ("answer",) else percent_schema(*names, reasoned=reasoned)
 
 
 def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:

@@ -10,10 +10,10 @@ from core.llm.answers import Unread, read_label, read_probability
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message
-from core.methods.agents.agent_episode import Episode, PromptOutline, answer_schema
+from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
-from core.methods.prompts import cell_desc, examples, fill, prompt_text, with_form
+from core.methods.prompts import cell_desc, examples, fill, prompt_text
 from core.types import Flag, Label, Prediction, RowResult
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
     """Return every text of a prompt but the pair and the tools' answers. Raise MissingPackage if DSPy is not installed."""
     sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
-    parts = *sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))
-    return with_form("\n\n".join(parts), answer_schema(options, "probability"))
+    return "\n\n".join((*sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
 
 
 async def answer_row(
@@ -109,9 +108,8 @@ async def _read_field(
         raise InputError(f"{episode.pair.pair_id}: nothing was asked yet, expected a conversation")
     sent, reply = episode.last
     question = fill(prompt_text("reask_field"), field=field, reask=re_ask(found))
-    schema = answer_schema(episode.context.options, "answer" if field == "answer" else "probability")
-    again = (*sent, Message("assistant", reply.content), Message("user", with_form(question, schema)))
-    reply_text = (await episode.ask_model([message._asdict() for message in again], schema)).content
+    again = (*sent, Message("assistant", reply.content), Message("user", question))
+    reply_text = (await episode.ask_model([message._asdict() for message in again])).content
     episode.record_event(episode.agent, "second answer", reply_text, field=field)
     found = reader(reply_text)
     return None if isinstance(found, Unread) else found
