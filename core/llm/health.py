@@ -21,7 +21,7 @@ START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}
 _MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list
 CHECK_S = 60.0  # for each request of a check
 _TINY_PROMPT = "Answer with the single letter A."
-_LONGEST_STRUCTURED = 512  # tokens, of thinking too
+_TINY_LIMIT = 32  # tokens, of thinking too
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
 
 async def _check_completion(client: Client, health: Health, model: str) -> Health:
     """Ask for a completion with everything that methods send, and with fewer log-probabilities, or none, if they are refused."""
-    plain = Request(model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=32, top_logprobs=MAX_TOP_LOGPROBS)
+    plain = Request(
+        model, (Message("user", _TINY_PROMPT),), seed=0, max_completion_tokens=_TINY_LIMIT, top_logprobs=MAX_TOP_LOGPROBS
+    )
     request = client.prepare(plain)
     asked = request.top_logprobs
     answer = await _request_once(client, request)
@@ -117,8 +119,8 @@ async def _answers_by_schema(client: Client, model: str) -> bool:
         model,
         (Message("user", _TINY_PROMPT),),
         seed=0,
-        max_completion_tokens=_LONGEST_STRUCTURED,
-        response_format=letter_schema("A", reasoned=True).response_format,
+        max_completion_tokens=_TINY_LIMIT,
+        response_format=letter_schema("A").response_format,
     )
     answer = await _request_once(client, client.prepare(request))
     objects = [] if isinstance(answer, Fault) else [*find_objects(answer.content or "")]
