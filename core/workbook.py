@@ -7,14 +7,11 @@ import datetime
 import io
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 from xml.etree.ElementTree import ParseError
 
 from core.compressed import DAMAGE, open_archive
 from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.file_io import temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
 from core.packages import require_package
 from core.texts import list_some
@@ -34,20 +31,6 @@ def is_workbook(file: io.BufferedIOBase) -> bool:
         return False
     # one without its list of sheets is damaged, which is said when it is read
     return "xl/workbook.xml" in names or any(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in names)
-
-
-@contextmanager
-def table_of_workbook(path: Path) -> Iterator[Path]:
-    """Give the table of a workbook as a file of text, in a folder that goes when the block ends; any other file as it is.
-    Raise as `text_of_workbook`, and OSError."""
-    with path.open("rb") as file:
-        if not is_workbook(file):
-            yield path
-            return
-        with temporary_folder("workbook") as folder:
-            table = folder / f"{path.stem}.csv"
-            table.write_bytes(text_of_workbook(file, path.name).lstrip(b"\n"))
-            yield table
 
 
 def _members(file: io.BufferedIOBase) -> list[str]:

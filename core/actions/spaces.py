@@ -24,7 +24,9 @@ from core.importing.space_files import Spec
 from core.log import LOGGER
 from core.store import Cursor, changes, datasets, pairs, spaces
 from core.store.spaces import SpaceRecord
+from core.symbols.kinds import kind_of_names
 from core.system_errors import explain
+from core.texts import list_some
 from core.types import TRAIN, Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
@@ -223,15 +225,15 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
         known |= names
     if not known:
         return
-    kind = embeddings.kind_of_names(space.symbols)
+    kind = kind_of_names(space.symbols)
     folded = {symbol.casefold() for symbol in known}
     if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
         kind = "symbols with additional text"
-    alike = f"which look like {kind}; expected" if kind else "expected"
+    alike = f"which look like {kind}; expected a column symbol of" if kind else "expected"
     later = "" if kind else "; a space of other genes is imported after their dataset"
     raise InputError(
         f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
-        f"{embeddings.list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
+        f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"
     )
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from core.base.tables import Table
 from core.errors import InputError, UnknownFormat
-from core.symbols.matrices import refuse_matrix
+from core.symbols.kinds import refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
 

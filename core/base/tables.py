@@ -13,7 +13,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # The most that the csv module takes on every platform; its default is less than a long trace.
 MAX_CELL_CHARACTERS: Final = 2**31 - 1
-MAX_COLUMNS: Final = 10_000
+MAX_COLUMNS: Final = 100_000
 PARQUET: Final = b"PAR1"
 DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
@@ -118,7 +118,7 @@ class Table:
 
     header: the names without outer blanks, "" for a column without one. rejected: grows while rows are
     read. notes: what was understood of the file's form, for people. Raise InputError for a name that
-    stands twice or too many columns, UnknownFormat without a header.
+    stands twice or too many columns, UnknownFormat without a header. form: of a text, None for other formats.
     """
 
     def __init__(
@@ -128,8 +128,9 @@ class Table:
         rows: Iterable[tuple[int, list[str]]],
         rejected: list[Rejected] | None = None,
         notes: Sequence[str] = (),
+        form: TextForm | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.form = name, form
         self.header = _check_header([cell.strip() for cell in header], name)
         self.rejected: list[Rejected] = [] if rejected is None else rejected
         self.notes = [*notes]
@@ -350,8 +351,21 @@ class _Lines:
         self.ran_out = True
 
 
-def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str) -> Table:
+class TextForm(NamedTuple):
+    """How a table is written as text. above: the number of lines above its first row."""
+
+    encoding: str
+    delimiter: str
+    above: int
+
+
+Headers = Callable[[Sequence[str]], Sequence[str] | None]
+
+
+def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: Headers | None = None) -> Table:
     """Return the table in text: separated by commas, tabs, semicolons or bars.
+
+    header_of: is given the cells of the first row, and returns a header if that row is none.
 
     Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a
     missing value. Remarks above the header (#) and Excel's "sep=;" are left out; a header one name
@@ -375,12 +389,16 @@ def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str) -> Table:
     reader = csv.reader(source, delimiter=delimiter)
     rows = _TextRows(reader, lines, name, skipped)
     header = _refuse_no_header(rows.next_cells(), name)
-    first = rows.next_cells()
-    if len(first) == len(header) + 1 and first[-1]:
+    above = reader.line_num + skipped
+    made = None if header_of is None else header_of(header)
+    first = header if made else rows.next_cells()
+    if made:
+        header, above = [*made], skipped
+    elif len(first) == len(header) + 1 and first[-1]:
         header = ["", *header]
         notes.append("the header has a name less than the rows, as R writes it: the first column is their names")
     rows.begin(first, len(header))
-    return Table(name, header, rows, rows.rejected, notes)
+    return Table(name, header, rows, rows.rejected, notes, TextForm(encoding, delimiter, above))
 
 
 class _TextRows:
@@ -468,9 +486,9 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def refuse_wide_encodings(head: bytes, name: str) -> None:
-    """Raise InputError for a file that begins as binary or as UTF-32 does; head: its first four bytes."""
+    """Raise UnknownFormat for a file that begins as binary or as UTF-32 does; head: its first four bytes."""
     if b"\0" in head:
-        raise InputError(f"{name}: UTF-16 without its mark, UTF-32 or binary, expected text; save it as CSV UTF-8")
+        raise UnknownFormat(f"{name}: UTF-16, UTF-32 or binary, expected text; save it as CSV UTF-8")
 
 
 def _undecoded_byte(cells: list[str]) -> int | None:

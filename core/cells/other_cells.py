@@ -13,7 +13,10 @@ from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
 
 HDF5: Final = b"\x89HDF\r\n\x1a\n"
-USE: Final = "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run"
+USE: Final = (
+    "`cells labels FILE --name D` makes a dataset of it, `cells predictions FILE --dataset D` a run; vectors of genes are read "
+    "from CSV, Parquet or .npz"
+)
 _TEXT: Final = b"%%MatrixMarket"
 ZARR_FILES: Final = (".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 _UNPACK: Final = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from core.compressed import bare_name, unpack_file
+from core.datasets.pack_kinds import are_genes
 from core.errors import InputError
 from core.file_io import open_file
 from core.file_limits import MAX_UNPACKED_BYTES
+from core.symbols.kinds import kind_of_names
 from core.symbols.spelling import clean
 
 Kind = Literal["gmt", "gaf", "string", "omnipath"]
@@ -59,7 +61,14 @@ def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
         sets.setdefault(gene, {})[term] = None
     if not sets:
         raise InputError(f"{name}: no gene in a set, expected at least one")
-    return json.dumps({gene: list(terms) for gene, terms in sets.items()}).encode()
+    if other := kind_of_names([*sets]):
+        first = next(iter(sets))
+        raise InputError(
+            f"{name}: its genes are {other}, such as {first}; expected symbols, as in the file …symbols.gmt of MSigDB"
+        )
+    # sets that are named after a gene, as those of its targets, would be taken for genes
+    mark = " (set)" if kind == "gmt" and are_genes(term for terms in sets.values() for term in terms) else ""
+    return json.dumps({gene: [f"{term}{mark}" for term in terms] for gene, terms in sets.items()}).encode()
 
 
 def _read_omnipath(path: Path, name: str) -> dict[str, Any]:

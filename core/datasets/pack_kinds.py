@@ -56,10 +56,16 @@ def kind_of(content: Any) -> Recognised:
 def _kind_of_lists(lists: Sequence[list[Any]]) -> Recognised:
     """Return pathways by gene; genes by anything else are not."""
     items = [item for each in lists for item in each if isinstance(item, str)]
-    genes = [item for item in items if _is_surely_gene(item)]
-    if items and len(genes) >= MOST * len(items):
-        return Recognised(None, f"lists of gene symbols, such as {_quote(genes[0])}, where a gene's pathways should stand")
+    if are_genes(items):
+        first = next(filter(_is_surely_gene, items))
+        return Recognised(None, f"lists of gene symbols, such as {_quote(first)}, where a gene's pathways should stand")
     return Recognised("pathways")
+
+
+def are_genes(names: Iterable[str]) -> bool:
+    """Return whether most names are gene symbols, and no names of pathways."""
+    surely = [_is_surely_gene(name) for name in names]
+    return bool(surely) and sum(surely) >= MOST * len(surely)
 
 
 def _kind_of_texts(texts: Sequence[str]) -> Recognised:

@@ -3,9 +3,8 @@
 from core.embeddings.build import build_coresponse, build_network, build_response, build_text
 from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
-from core.embeddings.space import Space, list_some, make_space, project_to_two_axes, save_space
+from core.embeddings.space import Space, make_space, project_to_two_axes, save_space
 from core.embeddings.symbol_matching import Coverage, Rule, SymbolMatches, coverage, match_symbols
-from core.embeddings.table_checks import kind_of_names
 
 __all__ = [
     "FORMATS",
@@ -22,8 +21,6 @@ __all__ = [
     "build_text",
     "coverage",
     "is_checkpoint",
-    "kind_of_names",
-    "list_some",
     "load_space",
     "make_space",
     "match_symbols",

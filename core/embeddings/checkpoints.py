@@ -16,11 +16,12 @@ from safetensors import SafetensorError, safe_open
 
 from core.embeddings.encoders import require_package
 from core.embeddings.plain_pickle import read_plain_pickle
-from core.embeddings.space import Space, first_line, list_some, make_space
+from core.embeddings.space import Space, first_line, make_space
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
 from core.file_limits import refuse_bomb
 from core.records import parse
+from core.texts import list_some
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"

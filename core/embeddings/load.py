@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 import zipfile
@@ -15,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.base.tables import DELIMITERS
+from core.base.tables import first_character
 from core.compressed import plain_file
 from core.embeddings import checkpoints, tables
 from core.embeddings.plain_pickle import read_pickled_vectors
-from core.embeddings.space import Space, first_line, list_some, make_space
+from core.embeddings.space import Space, first_line, make_space
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.file_io import refuse_special
-from core.texts import parse_json
-from core.workbook import table_of_workbook
+from core.texts import list_some, parse_json
+from core.workbook import is_workbook, text_of_workbook
 
 FORMATS = "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
 
@@ -48,15 +49,15 @@ def load_space(path: Path, name: str, *, named: bool = False, kept: Collection[s
         if path.is_dir():
             return _load_folder(path, name)
         refuse_special(path)
-        with plain_file(path, path.name) as (plain, _), table_of_workbook(plain) as table:
+        with plain_file(path, path.name) as (plain, _):
             try:
-                space = _load_file(table, name, named, kept)
+                space = _load_file(plain, name, named, kept)
             except InputError as error:
-                if table == path:
+                if plain == path:
                     raise
                 # people know the name of the file, not of its unpacked content
-                raise type(error)(str(error).replace(table.name, path.name, 1)) from error
-            return space if table == path else replace(space, source=path.name)
+                raise type(error)(str(error).replace(plain.name, path.name, 1)) from error
+            return space if plain == path else replace(space, source=path.name)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
     except UnicodeDecodeError as error:
@@ -89,8 +90,11 @@ def _load_folder(path: Path, name: str) -> Space:
 def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Space:
     with path.open("rb") as file:
         first = file.readline(_MAX_LINE_BYTES)
+        if is_workbook(file):
+            text = text_of_workbook(file, path.name)
+            return tables.load_text(lambda: io.BytesIO(text), path.name, name, named=named, kept=kept)
     if first.startswith(b"PAR1"):
-        return tables.load_parquet(path, name, kept)
+        return tables.load_parquet(path, name, named=named, kept=kept)
     if first.startswith(b"PK"):
         return _load_npz(path, name)
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
@@ -98,15 +102,26 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
         vectors = read_pickled_vectors(path)  # raises UnsafeFile, which names the import of a hostile pickle
         return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
-    try:
-        header = first.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnknownFormat(f"{path.name}: neither UTF-8 text nor a known format, expected {FORMATS}") from error
-    if _is_word2vec(header):
+    if first_character(first) == b"{":
+        return _load_json(path, name)
+    if _is_word2vec(first.decode("utf-8-sig", "replace")):
         return _load_word2vec(path, name)
-    if any(delimiter in header for delimiter in DELIMITERS):
-        return tables.load_csv(path, name, header, named=named, kept=kept)
-    raise UnknownFormat(f"{path.name}: starts with {header[:40].strip()!r}, expected {FORMATS}")
+    try:
+        return tables.load_text(lambda: path.open("rb"), path.name, name, named=named, kept=kept)
+    except UnknownFormat as error:
+        raise UnknownFormat(f"{error}; expected {FORMATS}") from error
+
+
+def _load_json(path: Path, name: str) -> Space:
+    """Return the space in {symbol: [numbers]}."""
+    try:
+        vectors = parse_json(path.read_bytes())
+        values = np.array(list(vectors.values()), dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UnknownFormat(f"{path.name}: JSON, expected {{symbol: [numbers]}}, all of one length, or {FORMATS}") from error
+    return make_imported_space(name, list(vectors), values, path.name)
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
@@ -139,6 +154,8 @@ def _load_npz(path: Path, name: str) -> Space:
     """Return the space from one list of texts and one matrix, with any names."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if any(member.endswith("data.pkl") for member in archive.namelist()):
+                raise UnknownFormat(f"{path.name}: saved by PyTorch; write its vectors as .npz, beside a list of their symbols")
             _check_members(archive, path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: value for key in file.files if isinstance(value := file[key], np.ndarray)}

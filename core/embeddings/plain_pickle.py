@@ -68,7 +68,9 @@ class _Array:
 
     def _take(self, values: np.ndarray, shape: tuple[int, ...]) -> None:
         if shape != (len(values),):
-            raise ValueError(f"an array of shape {shape} with {len(values):,} numbers, expected one dimension")
+            raise ValueError(
+                f"an array of shape {shape} with {len(values):,} numbers, expected one dimension: a vector for each symbol"
+            )
         self.values = values
 
 

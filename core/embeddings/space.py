@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from core.errors import InputError
 from core.file_io import replace_file
+from core.texts import list_some
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +77,6 @@ def save_space(space: Space, path: Path) -> None:
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
     replace_file(path, save({"embedding": space.vectors}, metadata=metadata))
-
-
-def list_some(items: Sequence[str], limit: int = 5) -> str:
-    """Return the first items for a message, and the number of remaining ones."""
-    rest = len(items) - limit
-    return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def first_line(error: Exception) -> str:

@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.embeddings.space import Space, list_some, make_space
+from core.embeddings.space import Space, make_space
 from core.errors import InputError
-from core.symbols.matrices import DIMENSION, refuse_counts, refuse_matrix
+from core.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
 from core.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.texts import list_some
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(
@@ -25,15 +26,6 @@ _ABOUT: Final = re.compile(
     "|basemean|n?effects?"
     "|communit(?:y|ies)|kmeans|modules?|degree|counts?|umis?|mean|std|variance|tss"
 )
-_OTHER_NAMES: Final = {
-    "Ensembl gene identifiers": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
-    "Ensembl protein identifiers": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
-    "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
-    "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
-    "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
-    "probes of an array": re.compile(r"\d+(?:_[asx])?_at|ILMN_\d+"),
-    "dimensions": DIMENSION,
-}
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
 _LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
 _LEAST_COLUMNS: Final = 3
@@ -88,14 +80,6 @@ def _are_counts(vectors: NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore"):
         whole = bool((vectors == np.rint(vectors)).all())
     return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1 and (vectors == 0).mean() >= _MANY_ZEROS
-
-
-def kind_of_names(names: Sequence[str]) -> str:
-    """Describe most of the names if they are not gene symbols; "" for symbols."""
-    for kind, pattern in _OTHER_NAMES.items():
-        if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
-            return kind
-    return ""
 
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:

@@ -1,11 +1,10 @@
-"""Load gene spaces from tables: CSV, TSV and parquet."""
+"""Load gene spaces from tables of text and of Parquet. Arrow reads the numbers, which are too many for Python."""
 
 from __future__ import annotations
 
-import csv
-import itertools
+import io
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,26 +13,26 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.base.tables import NumberStyle, delimiter_of, number_style
-from core.embeddings.space import Space, first_line, list_some
+from core.base.tables import NumberStyle, Table, number_style, text_table
+from core.embeddings.space import Space, first_line
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat
 from core.file_limits import refuse_bomb
 from core.parquet_walk import text_bytes, walk_parquet
+from core.texts import list_some
 
-MAX_COLUMNS = 100_000
 _MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8
-_LOOKED_AT = 100  # number of rows to search for decimal commas
+_LOOKED_AT = 100  # rows that tell how numbers are written, and which columns hold texts
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # pandas' names for an index in a file
 
 
-def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
+def load_parquet(path: Path, name: str, *, named: bool = False, kept: Collection[str] = ()) -> Space:
     """Return the space in a parquet file: a column of symbols, and columns of numbers or one column of lists of numbers.
 
-    Only the columns of a space are read. Texts are read as dictionaries, so that a text repeated a million times is stored
-    once.
+    named: as in `load_text`. Only the columns of a space are read, and symbols as dictionaries, so that one that is repeated a
+    million times is stored once.
     """
     try:
         found = walk_parquet(path, path.name)
@@ -43,14 +42,22 @@ def load_parquet(path: Path, name: str, kept: Collection[str] = ()) -> Space:
         lists = [field.name for field in schema if _is_list(field.type)]
         if len(lists) == 1 and not set(schema.names) - {symbol, *lists, *_INDEX_NAMES}:
             return _load_lists(path, name, symbol, lists[0])
-        columns = _number_columns(schema, symbol, path.name)
+        others = [field for field in schema if field.name != symbol]
+        left_out = [] if named else [field.name for field in others if _is_text(field.type)]
+        columns = [field.name for field in others if field.name not in left_out]
+        _refuse_no_numbers([field for field in others if field.name in columns and field.name not in _INDEX_NAMES], symbol, path)
         refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
-        left_out = [name for name in schema.names if name not in columns and name != symbol]
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
         refuse_large(path, text_bytes(table[symbol]))
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
-    return _space_from_table(table, symbol, left_out, (path.name, name, kept))
+    return _space_from_table(table, symbol, (path.name, name, kept), _note_texts(left_out))
+
+
+def _refuse_no_numbers(fields: Sequence[pa.Field], symbol: str, path: Path) -> None:
+    other = [field.name for field in fields if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))]
+    if other or not fields:
+        raise InputError(f"{path.name}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
 
 
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
@@ -74,66 +81,80 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(is_any and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)))
 
 
-def load_csv(path: Path, name: str, header: str, *, named: bool, kept: Collection[str] = ()) -> Space:
-    """Return the space in a text table with the first line `header`. A first line of a symbol and numbers is a row.
+def load_text(
+    open_text: Callable[[], io.BufferedIOBase], source: str, name: str, *, named: bool, kept: Collection[str] = ()
+) -> Space:
+    """Return the space in a text table (see `text_table`). A first line of a symbol and numbers is a row.
 
-    named: as in `load_space`.
+    source: the file's name. named: as in `load_space`; other columns of texts are left out only without it.
     """
-    delimiter = delimiter_of(header)
-    if header.count(delimiter) >= MAX_COLUMNS:
-        raise InputError(f"{path.name}: {header.count(delimiter) + 1:,} columns, expected at most {MAX_COLUMNS:,}")
-    try:
-        columns = next(csv.reader(header.splitlines(), delimiter=delimiter))
-    except csv.Error as error:
-        raise InputError(f"{path.name}, line 1: {error}, expected the names of columns") from error
-    has_header = not _is_row(columns)
-    if not has_header:
-        columns = ["symbol", *(f"d{i}" for i in range(len(columns) - 1))]
-    symbol = _symbol_column(columns, columns[:1] if not named or columns[:1] == [""] else [], path.name)
+    table = text_table(open_text(), source, _header_above_row)
+    rows = table.sample()[:_LOOKED_AT]
+    style = number_style(cell for cells in rows for cell in cells)
+    if style.thousands or not style.decimal:
+        raise InputError(
+            f"{source}: numbers with {style.thousands or ','!r}; expected a decimal point, and nothing between thousands"
+        )
+    header = list(table.header)
+    if len(header) == 1:
+        raise UnknownFormat(f"{source}: starts with {header[0][:40]!r}")
+    symbol = _symbol_column(header, header[:1] if not named or header[:1] == [""] else [], source)
+    places = [i for i, column in enumerate(header) if column not in (*_INDEX_NAMES, symbol)]
+    texts = [] if named else [header[i] for i in places if _are_texts([cells[i] for cells in rows], style)]
     # Types are set, not guessed, and no text means a missing value: NA and None are gene symbols.
-    types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
+    types = {column: pa.string() if column == symbol or column in texts else pa.float64() for column in header}
     try:
-        with path.open("rb") as file:  # given a path, Arrow would unpack it because of its name
-            table = arrow_csv.read_csv(
-                file,
-                read_options=arrow_csv.ReadOptions(column_names=None if has_header else columns),
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    null_values=[],
-                    strings_can_be_null=False,
-                    decimal_point="," if delimiter != "," and _has_decimal_commas(path, delimiter) else ".",
-                ),
-            )
+        numbers = _read_numbers(open_text(), table, types, style)
     except pa.ArrowException as error:
-        where = _first_text(path, delimiter, columns, symbol) or first_line(error)
-        raise InputError(f"{path.name}: cannot be read as symbols and numbers ({where})") from error
-    if table.column_names != columns:
-        raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
-    left_out = [column for column in columns if column in _INDEX_NAMES and column != symbol]
-    return _space_from_table(table, symbol, left_out, (path.name, name, kept))
+        where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(error)
+        raise InputError(f"{source}: cannot be read as symbols and numbers ({where})") from error
+    notes = [note for note in table.notes if note != "UTF-16"]
+    return _space_from_table(numbers.drop_columns(texts), symbol, (source, name, kept), notes + _note_texts(texts))
 
 
-def _has_decimal_commas(path: Path, delimiter: str) -> bool:
-    """Return whether the first rows have numbers with a decimal comma."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        return number_style(cell for cells in itertools.islice(reader, _LOOKED_AT) for cell in cells).decimal == ","
+def _read_numbers(file: io.BufferedIOBase, table: Table, types: Mapping[str, pa.DataType], style: NumberStyle) -> pa.Table:
+    """Return the rows of a text table, which has been opened before to learn its form."""
+    form = table.form
+    assert form is not None  # a text has one
+    if any("\n" in column or "\r" in column for column in table.header):
+        raise InputError(f"{table.name}, line 1: names of columns over several lines, expected one line")
+    with file:
+        return arrow_csv.read_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(
+                column_names=[*table.header], skip_rows=form.above, encoding=form.encoding.removesuffix("-sig")
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=form.delimiter),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types, null_values=[], strings_can_be_null=False, decimal_point=style.decimal
+            ),
+        )
 
 
-def _first_text(path: Path, delimiter: str, columns: Sequence[str], symbol: str) -> str:
+def _are_texts(cells: Sequence[str], style: NumberStyle) -> bool:
+    """Return whether cells hold texts and not one number."""
+    return any(cells) and all(style.read(cell) is None for cell in cells)
+
+
+def _note_texts(columns: Sequence[str]) -> list[str]:
+    return [f"columns of texts left out ({list_some(columns)})"] if columns else []
+
+
+def _first_text(file: io.BufferedIOBase, source: str, columns: Collection[str], style: NumberStyle) -> str:
     """Describe the first cell that should be a number and is not; "" if rows are wrong in another way."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        try:
-            next(reader, None)
-            for cells in reader:
-                for column, cell in zip(columns, cells, strict=False):
-                    if column != symbol and not is_number(cell):
-                        return f"line {reader.line_num}, column {column}: {cell[:40]!r}, expected a number"
-        except csv.Error:
-            pass
-    return ""
+    table = text_table(file, source, _header_above_row)
+    for line, cells in table.records():
+        for column, cell in zip(table.header, cells, strict=True):
+            if column in columns and style.read(cell) is None:
+                return f"line {line}, column {column}: {cell[:40]!r}, expected a number"
+        if table.rejected:
+            break
+    return next((f"line {row.line}: {row.detail}" for row in table.rejected), "")
+
+
+def _header_above_row(cells: Sequence[str]) -> list[str] | None:
+    """Return names for the columns of a table without a header, by its first row."""
+    return ["symbol", *(f"d{i}" for i in range(len(cells) - 1))] if _is_row(cells) else None
 
 
 def _is_row(cells: Sequence[str]) -> bool:
@@ -168,25 +189,19 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
 
 
-def _number_columns(schema: pa.Schema, symbol: str, source: str) -> list[str]:
-    """Return the columns other than symbols and row numbers. Raise InputError unless each contains numbers."""
-    columns = [column for column in schema.names if column != symbol and column not in _INDEX_NAMES]
-    other = [c for c in columns if not (pa.types.is_integer(t := schema.field(c).type) or pa.types.is_floating(t))]
-    if other or not columns:
-        raise InputError(f"{source}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
-    return columns
-
-
-def _space_from_table(table: pa.Table, symbol: str, left_out: list[str], about: tuple[str, str, Collection[str]]) -> Space:
+def _space_from_table(table: pa.Table, symbol: str, about: tuple[str, str, Collection[str]], notes: Sequence[str] = ()) -> Space:
     """Return the space from a table. about: the file's name, the space's name, and the columns to keep in any case."""
     source, name, kept = about
-    columns = _number_columns(table.schema, symbol, source)
+    left_out = [column for column in table.column_names if column in _INDEX_NAMES and column != symbol]
+    columns = [column for column in table.column_names if column not in (*left_out, symbol)]
+    if not columns:
+        raise InputError(f"{source}: no column beside {symbol!r}, expected columns of numbers")
     if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
         raise InputError(f"{source}: column {symbol!r} has missing symbols or is not text")
     vectors = np.column_stack([table[column].to_numpy() for column in columns])
-    notes = [f"a column of row numbers ({left_out[0]!r}) left out"] if left_out else []
+    numbered = [f"a column of row numbers ({left_out[0]!r}) left out"] if left_out else []
     symbols = table[symbol].to_pylist()
-    return make_imported_space(name, symbols, vectors, source, columns=columns, notes=notes, kept=kept)
+    return make_imported_space(name, symbols, vectors, source, columns=columns, notes=[*notes, *numbered], kept=kept)
 
 
 def refuse_large(path: Path, unpacked: int) -> None:

@@ -29,6 +29,7 @@ _TEXTS: Final[Mapping[bytes, str]] = {
     b"<!DOCTYPE": "a web page (HTML), perhaps an error page instead of the file: download the file again",
     b"<html": "a web page (HTML), perhaps an error page instead of the file: download the file again",
     b"<?xml": "XML; expected a table or a matrix",
+    b"#1.3": "a table of expression (GCT), which is not supported: write it as CSV with one row per gene",
     b"#1.2": "a table of expression (GCT), which is not supported: write it as CSV with one row per gene",
     b"ARROW1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
     b"FEA1": "a table of Arrow (Feather), which is not supported: write it as Parquet or CSV",
@@ -119,6 +120,9 @@ def refuse_other_json(data: bytes, name: str) -> None:
         value = None
     rows = [value] if isinstance(value, dict) else json_rows(data, name)
     first: Any = rows[0] if rows else None
+    vectors = [*first.values()] if isinstance(first, dict) else []
+    if vectors and all(isinstance(each, list) and each and isinstance(each[0], float) for each in vectors):
+        raise UnknownFormat(f"{name}: vectors of genes, which `embed load FILE --name NAME` reads")
     for what, keys in _JSON.items():
         if isinstance(first, dict) and any(set(each) <= set(first) for each in keys):
             raise UnknownFormat(

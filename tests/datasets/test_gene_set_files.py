@@ -53,3 +53,19 @@ def test_lines_that_are_no_interactions(tmp_path: Path, row: str, said: str) -> 
     file.write_text(interactions(row))
     with pytest.raises(InputError, match=said):
         recognise(file)
+
+
+def test_sets_named_after_their_regulator_are_sets(tmp_path: Path) -> None:
+    file = tmp_path / "regulons.gmt"
+    file.write_text("STAT1\thttp://x\tGBP2\tIRF1\nIRF1\thttp://x\tGBP2\n")
+    found = recognise(file)
+    assert isinstance(found, PackFile)
+    assert found.pack.names == {"GBP2": ("STAT1 (set)", "IRF1 (set)"), "IRF1": ("STAT1 (set)",)}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("gene", "kind"), [("{}", "numbers"), ("ENSG0000010{}", "Ensembl")])
+def test_sets_of_identifiers_are_refused_by_name(tmp_path: Path, gene: str, kind: str) -> None:
+    file = tmp_path / "sets.gmt"
+    file.write_text("HALLMARK_A\thttp://x\t" + "\t".join(gene.format(i) for i in range(1000, 1009)) + "\n")
+    with pytest.raises(InputError, match=kind):
+        recognise(file)

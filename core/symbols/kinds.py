@@ -1,4 +1,4 @@
-"""Tell what a matrix is of by the names of its rows and columns: perturbations, genes, cells or samples, or dimensions."""
+"""Tell what names are that are no symbols, and what a matrix is of by the names of its rows and columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ from core.symbols.spelling import clean
 from core.texts import list_some
 
 DIMENSION: Final = re.compile(r"(?:d|dim|pc|pca|x|v|f|feature|emb|embedding|component|latent|z|factor|col)?[_ .-]?\d+", re.I)
+_OTHER_NAMES: Final = {
+    "Ensembl gene identifiers": re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?"),
+    "Ensembl protein identifiers": re.compile(r"(?:\d+\.)?ENS[A-Z]*P\d{6,}(?:\.\d+)?"),
+    "UniProt's accessions": re.compile(r"[OPQ]\d[A-Z0-9]{3}\d|[A-NR-Z]\d(?:[A-Z][A-Z0-9]{2}\d){1,2}"),
+    "identifiers of RefSeq": re.compile(r"[NX][MPR]_\d{6,}(?:\.\d+)?"),
+    "identifiers of a database": re.compile(r"(?:HGNC|MGI|RGD|NCBIGene|ENTREZ|GeneID):?\d+", re.I),
+    "probes of an array": re.compile(r"\d+(?:_[asx])?_at|ILMN_\d+"),
+    "numbers (Entrez ids, perhaps)": re.compile(r"\d{2,}"),
+    "dimensions": DIMENSION,
+}
 _CELL: Final = re.compile(r"(?:.*[_:#.-])?[ACGT]{10,}(?:[-_.]\w+)*|[ACGT]{3,}\d*-\d+|(?:cell|barcode)[_ .-]?\d+")
 _SAMPLE: Final = re.compile(
     r"(?:GSM|SR[RXS]|ERR|SAMN)\d+|(?:.*[_ .-])?(?:sample|rep|replicate|donor|patient|ctrl|control)[_ .-]?\w{0,3}",
@@ -26,6 +36,14 @@ _LONG = (
     "`cells predictions FILE --dataset D` reads"
 )
 _CELLS = "write it as .h5ad with a row for each cell, which `cells describe` and `cells labels` read"
+
+
+def kind_of_names(names: Sequence[str]) -> str:
+    """Describe most of the names if they are not gene symbols; "" for symbols."""
+    for kind, pattern in _OTHER_NAMES.items():
+        if 2 * sum(pattern.fullmatch(name) is not None for name in names) > len(names):
+            return kind
+    return ""
 
 
 def refuse_matrix(rows: Sequence[str], columns: Sequence[str], source: str) -> None:
