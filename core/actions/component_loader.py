@@ -32,11 +32,17 @@ UNLABELLED = "no labels"  # the labels that a prediction of test rows is evaluat
 
 
 def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
-    """Return the dataset of a name or id, else the workspace's default. Raise NotFound, and InputError without any dataset."""
+    """Return the dataset of a name or id, else the workspace's default; of several it is remarked.
+
+    Raise NotFound, and InputError without any dataset.
+    """
     with workspace.store.read() as db:
         found = datasets.find(db, name) if name else datasets.default(db)
+        others = [] if name else [each for each in datasets.list_all(db) if each.origin != "simulated" and each != found]
     if found is None:
         raise InputError("this workspace has no dataset; import one first")
+    if others and workspace.remark is not None:
+        workspace.remark(f"dataset {found.name}: of {len(others) + 1} the one made or used last; --dataset chooses another")
     return found
 
 

@@ -227,7 +227,7 @@ def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] =
 def _import_content(workspace: Workspace, table: Importable, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        existing = None if earlier is None else describe_existing(db, earlier, path)
+        existing = None if earlier is None else describe_existing(db, earlier, path, options)
         if existing is None and isinstance(table, SubmissionFile):
             existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:

@@ -50,7 +50,7 @@ class Workspace:
 
     look_up: returns that person's present role, None without one, since roles may be removed while a page is open.
     closed_because: why every change is refused, if neither the settings nor a role do so. before_use: called with the workspace
-    before each use of the store; it updates a command's store before the first use.
+    before each use of the store; it updates a command's store before the first use. remark: says what an action chose by itself.
     """
 
     settings: Settings
@@ -58,6 +58,7 @@ class Workspace:
     look_up: Callable[[], Person | None] | None = field(default=None, repr=False, compare=False)
     closed_because: str = ""
     before_use: Callable[[Workspace], None] | None = field(default=None, repr=False, compare=False)
+    remark: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:

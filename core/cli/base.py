@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,7 +60,8 @@ def workspace(
     _Output.progress = progress
     opened = open_workspace(load_settings(folder))
     assert isinstance(context.command, LazyGroup)
-    context.obj = replace(opened, before_use=_settle_once() if context.command.settles(context.invoked_subcommand) else None)
+    before_use = _settle_once() if context.command.settles(context.invoked_subcommand) else None
+    context.obj = replace(opened, before_use=before_use, remark=cache(say))
     log.scrub_output(opened.settings)
     log.configure(opened.settings, context.invoked_subcommand or "command")
 

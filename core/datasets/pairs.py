@@ -34,13 +34,14 @@ _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.
 class TableRows:
     """What every table of rows has. lines: the line on which each row starts, from 1. sha256: of the whole file.
 
-    notes: remarks for people, as on what was not read.
+    notes: remarks for people, as on what was not read. header: the columns as the file names them, () without any.
     """
 
     lines: tuple[int, ...]
     rejected: tuple[Rejected, ...]
     sha256: str
     notes: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,12 +47,13 @@ def read(
         if is_log(content):
             return read_log(content, name, sha256, take, epochs)
         table = table_of(content, name)
+        header = table.header
         roles = choose_roles(table, options.columns)
         table.keep(options.where)
         read_table = next((read for recognises, read in _READERS if recognises(table, roles)), _refuse_unknown)
         found = read_table(table, roles, sha256, take)
     rejected = tuple(sorted(found.rejected, key=lambda row: row.line))
-    return replace(found, notes=(*table.notes, *found.notes), rejected=rejected)
+    return replace(found, notes=(*table.notes, *found.notes), rejected=rejected, header=header)
 
 
 def _names(table: Table) -> str:

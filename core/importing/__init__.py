@@ -7,7 +7,8 @@ confinement    what a process that reads other people's files may do
 external_scores  the runs that a file of external scores brings
 audited_rows   finished rows, audited and laid out for the store batch by batch
 run_writer     writes finished rows as a run
-import_target  the dataset that a file's rows belong to, and the record of its import
+dataset_choice  the dataset that the rows of a file of pairs join or become
+import_target  the dataset that a file's predictions belong to, and the record of its import
 imported_rows  the rows of one imported file: pairs, a sample submission, or a run
 bundled_run    the run of a bundle
 pack_files     the files of knowledge packs

@@ -1,4 +1,4 @@
-"""The dataset that a file's rows belong to, the name of its run, and the record of its import."""
+"""The dataset that a file's predictions belong to, the name of its run, and the record of its import."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from typing import Literal, Protocol
 
 from core.base.roles import AS_GUESSED, TableOptions
 from core.config import Settings
-from core.datasets import PairTable
-from core.datasets.cell_lines import cell_line_context
 from core.datasets.inspect_logs import Epochs
-from core.datasets.pack_kinds import organism_of
 from core.engine.run_folder import folder_of_run
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
-from core.hashes import sha256_of
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
 from core.store.datasets import Dataset
 from core.store.imports import Import
@@ -50,7 +46,6 @@ class ImportOptions:
 
 
 DEFAULT_OPTIONS = ImportOptions()
-_CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,53 +74,6 @@ class ImportedContent(Protocol):
     def kind(self) -> str: ...
     @property
     def sha256(self) -> str: ...
-
-
-def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
-    """Return the dataset that a file of pairs belongs to; create it if it is new."""
-    wanted = options.dataset or options.name or table.cell_line
-    existing = datasets.list_all(db)
-    if wanted is not None:
-        found = next((d for d in existing if wanted in (d.id, d.name)), None)
-        if found is not None:
-            _refuse_other_files(db, table, found, path)
-        return found or _create(db, wanted, table)
-    real = [d for d in existing if d.origin != "simulated" and not _is_whole(db, d)]
-    known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
-    with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
-    candidates = with_most_rows or real
-    if len(candidates) > 1:
-        raise StateError(f"{path}: may belong to {', '.join(d.name for d in candidates)}; choose one with --dataset")
-    return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table)
-
-
-def _is_whole(db: Cursor, dataset: Dataset) -> bool:
-    """Return whether only certain files belong to a dataset: a cell line's of PerturbQA, or the one file of a screen."""
-    return any(imports.of_kind(db, dataset.id, kind) for kind in ("perturbqa", "cells"))
-
-
-def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
-    """Raise StateError if this kind of file cannot be added to the dataset: a cell line has only PerturbQA's files."""
-    if imports.of_kind(db, found.id, "cells"):
-        raise StateError(f"{path}: dataset {found.name} was made from a file of cells, so no other rows can be added")
-    if (table.cell_line is not None) != bool(imports.of_kind(db, found.id, "perturbqa")):
-        what = "no file of PerturbQA" if table.cell_line is None else "a file of PerturbQA"
-        raise StateError(
-            f"{path}: {what}, but dataset {found.name} is {'one' if table.cell_line is None else 'none'} of its cell lines"
-        )
-
-
-def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
-    """Create a dataset: a cell line, or the challenge's unless the symbols are human."""
-    key = sha256_of(name)[:8]
-    if table.cell_line is not None:
-        dataset = Dataset(key, name, "human", cell_line_context(table.cell_line), "imported", "macro")
-    else:
-        is_human = organism_of({symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)}) == "human"
-        organism, context = ("human", "") if is_human else _CHALLENGE[1:]
-        dataset = Dataset(key, name, organism, context, "imported")
-    datasets.add(db, dataset)
-    return dataset
 
 
 def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
@@ -220,18 +168,21 @@ def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: s
     return entry.id
 
 
-def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
+def describe_existing(db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
     """Return the outcome for a file whose content was imported before."""
+    other_name = ""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
+        wanted = options.dataset or options.name or name
+        other_name = f"; `undo {earlier.id}` takes it out, and then it can be imported as {wanted}" if wanted != name else ""
     else:
         named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
         named |= {space.source_file: space.name for space in spaces.list_all(db) if space.source_file}
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
-    message = f"{path}: here already, as {name}; nothing changed"
+    message = f"{path}: here already, as {name}; nothing changed{other_name}"
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 

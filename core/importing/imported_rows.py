@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.config import Settings
-from core.datasets import PairTable, SubmissionTable
+from core.datasets import PairTable, SubmissionTable, challenge
 from core.datasets.cell_lines import CellLine, combine_files
 from core.hashes import sha256_of
 from core.importing import pack_files, run_writer
+from core.importing.dataset_choice import dataset_of_pairs
 from core.importing.external_scores import run_name
 from core.importing.files import SubmissionFile
 from core.importing.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
-    dataset_of_pairs,
     dataset_of_rows,
     delete_replaced_run,
     free_name,
@@ -36,7 +36,8 @@ from core.types import Label, Rejected
 
 def write_pairs(db: Cursor, settings: Settings, table: PairTable, path: str, options: ImportOptions) -> Imported:
     """Add the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
-    target = dataset_of_pairs(db, table, path, options)
+    choice = dataset_of_pairs(db, table, path, options)
+    target = choice.dataset
     if table.cell_line is not None:
         return write_file(db, settings, table, path, target, options)
     known = pairs.labels(db, target.id)
@@ -57,7 +58,8 @@ def write_pairs(db: Cursor, settings: Settings, table: PairTable, path: str, opt
     pack_files.describe_genes(db, settings)
     n_known = n_rows - len(new_pairs)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
-    message = "; ".join((*known_rows_said, *table.notes))
+    why = (f"{choice.describe()}: {choice.reason}",) if choice.is_new and target.name != challenge.NAME and choice.reason else ()
+    message = "; ".join((*why, *known_rows_said, *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 

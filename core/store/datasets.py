@@ -57,12 +57,17 @@ def find(cursor: Cursor, name: str) -> Dataset:
 
 
 def default(cursor: Cursor) -> Dataset | None:
-    """Return the only dataset except the demo, otherwise bmdm, otherwise the first; None in an empty workspace."""
-    known = list_all(cursor)
-    real = [d for d in known if d.origin != "simulated"]
-    if len(real) == 1:
-        return real[0]
-    return next((d for d in known if d.name == "bmdm"), known[0] if known else None)
+    """Return the dataset that was made or used last, by an import or a run; the demo only where it is alone.
+
+    None in an empty workspace.
+    """
+    row = one(
+        cursor,
+        """SELECT id FROM dataset d ORDER BY origin = 'simulated', greatest(
+             (SELECT max(imported_at) FROM import WHERE dataset = d.id),
+             (SELECT max(created_at) FROM run WHERE dataset = d.id)) DESC NULLS LAST, name LIMIT 1""",
+    )
+    return None if row is None else find(cursor, row[0])
 
 
 def counts(cursor: Cursor) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from core.actions import runs as run_actions
 from core.actions.cell_predictions import KIND, PredictionOptions, import_predictions
-from core.actions.imports import import_upload
+from core.actions.imports import ImportOptions, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.cells.predicted_expression import CellOptions
@@ -90,7 +90,7 @@ def test_other_labels_make_another_run(small: Workspace, tmp_path: Path) -> None
     path = table(tmp_path / "model.csv", {("A", "G"): 0.9, ("A", "H"): 0.5, ("B", "G"): -0.4, ("B", "H"): 0.1})
     import_predictions(small, path, PredictionOptions(name="model"))
     more = cases.as_csv(["id", "pert", "gene", "label"], [("A_I", "A", "I", "up")])
-    assert import_upload(small, more, "more.csv").kind == "challenge_train"
+    assert import_upload(small, more, "more.csv", ImportOptions(dataset="bmdm")).kind == "challenge_train"
     with pytest.raises(StateError, match="run 'model' exists with other content"):
         import_predictions(small, path, PredictionOptions(name="model"))
     assert import_predictions(small, path, PredictionOptions(name="model", replace=True)).rows == 6

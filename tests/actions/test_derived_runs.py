@@ -38,6 +38,7 @@ from tests.derived import save_fusion, save_knn, save_recovered
 from tests.worlds import Screen
 
 NAN = float("nan")
+BMDM = ImportOptions(dataset="bmdm")
 TEST, LOO, FOLDS = EvaluationProtocol("test"), EvaluationProtocol("loo"), EvaluationProtocol("folds", 3, 1)
 
 
@@ -220,7 +221,7 @@ def test_other_vectors_or_labels_are_another_specification(workspace: Workspace,
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "knn")
     knn(workspace, "again")
-    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv", BMDM)
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "again")
 
@@ -302,7 +303,7 @@ def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
     """Of the rows to be predicted, the one whose gene has labels under other perturbations is covered."""
     coresponse(workspace)
     extra = cases.as_csv(["id", "pert", "gene"], [["Q9_G0", "Q9", "G0"]])
-    import_upload(workspace, extra, "extra.csv")
+    import_upload(workspace, extra, "extra.csv", BMDM)
     knn(workspace, "test", space="labels")
     found = flags_of(rows_of(workspace, "test"))
     assert "Q9_G0" not in found
@@ -678,7 +679,7 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
     with pytest.raises(StateError, match="knn: its spaces have changed since it was made"):
         fuse(workspace, "fused", "llm test", "knn", reference="train", references=references)
     knn(workspace, "again")
-    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv", BMDM)
     with pytest.raises(StateError, match="again: its labels have changed"):
         fuse(workspace, "fused", "llm test", "again", reference="train", references=references)
     knn(workspace, "folds", EvaluationProtocol("folds"))

@@ -24,8 +24,8 @@ def everything(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.mark.soak
 def test_train_and_test_become_splits_of_one_dataset(workspace: Workspace) -> None:
-    first = import_upload(workspace, cases.TRAIN, "anything.csv")
-    second = import_upload(workspace, cases.TEST, "else.csv")
+    first = import_upload(workspace, cases.TRAIN, "train (1).csv")
+    second = import_upload(workspace, cases.TEST, "test2.csv")
     assert (first.kind, first.name, first.rows) == ("challenge_train", "bmdm", 4)
     assert (second.kind, second.name, second.rows) == ("challenge_test", "bmdm", 2)
     with workspace.store.read() as db:
@@ -190,7 +190,7 @@ def test_a_taken_name_is_refused_told_apart_or_replaced(small_workspace: Workspa
 @pytest.mark.soak
 def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspace, tmp_path: Path) -> None:
     other = open_workspace(dataclasses.replace(small_workspace.settings, workspace=tmp_path / "other"))
-    for content, name in ((cases.TRAIN, "a.csv"), (cases.TEST, "b.csv"), (cases.DEBATES, "c.csv")):
+    for content, name in ((cases.TRAIN, "TRAIN.csv"), (cases.TEST, "test-1.csv"), (cases.DEBATES, "c.csv")):
         import_upload(other, content, name)
     with small_workspace.store.read() as db, other.store.read() as there:
         assert [run.id for run in runs.list_all(db)] == [run.id for run in runs.list_all(there)]

@@ -164,7 +164,7 @@ def test_a_pack_of_other_content_does_not_stand_in(furnished: Workspace) -> None
 @pytest.mark.parametrize("cached", [True, False])
 def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, cached: bool) -> None:
     made = build(furnished, "coresponse")
-    import_upload(furnished, MORE_ROWS, "more.csv")
+    import_upload(furnished, MORE_ROWS, "more.csv", ImportOptions(dataset="bmdm"))
     if not cached:
         shutil.rmtree(furnished.settings.cache)
     with pytest.raises(StateError, match="space s: the labels of its dataset have changed since it was built"):

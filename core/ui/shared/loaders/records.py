@@ -20,7 +20,7 @@ from core.ui.shared.loaders.cache import cache_by, from_store, reading, run_vers
 from core.ui.shared.server_workspace import read_workspace
 
 all_datasets = cache_by("datasets")(from_store(datasets.list_all))
-default_dataset = cache_by("datasets")(from_store(datasets.default))
+default_dataset = cache_by("datasets", "runs")(from_store(datasets.default))
 dataset_counts = cache_by("datasets")(from_store(datasets.counts))
 dataset_rows = cache_by("datasets", entries=4, shared=True)(from_store(pairs.frame))
 _recorded_runs = cache_by("runs", "datasets")(from_store(runs.list_all))

@@ -1,0 +1,51 @@
+"""Files of the field become the dataset that their README says is right."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+
+from core.actions.imports import import_paths, import_upload
+from core.actions.workspace import Workspace
+from core.datasets import challenge
+from core.store import datasets
+from tests import cases
+from tests.conftest import SHARED_DATA
+
+FIELD = SHARED_DATA.parent / "field" / "data" / "b02_own_labels_become_mouse_macrophages"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_own_labels_are_no_mouse_macrophages(workspace: Workspace, shared_data: Path, beside: bool) -> None:
+    if not FIELD.is_dir():
+        pytest.skip(f"needs the failing inputs in {FIELD}")
+    files = [shared_data / "challenge" / "train.csv"] * beside
+    *_, outcome = import_paths(workspace, [*files, *FIELD.glob("*.csv")])
+    assert (outcome.name, outcome.rows) == ("my_k562_labels", 60)
+    with workspace.store.read() as db:
+        assert datasets.find(db, "my_k562_labels").organism == "human"
+        assert [d.name for d in datasets.list_all(db)] == ["bmdm"] * beside + ["my_k562_labels"]
+
+
+def test_the_challenges_ids_are_those_of_its_files(shared_data: Path) -> None:
+    ids = [row["id"] for name in ("train", "test") for row in rows_of(shared_data / "challenge" / f"{name}.csv")]
+    assert sorted(challenge.checksums(ids)) == list(challenge.checksums_of_challenge())
+
+
+def test_any_part_of_the_challenge_is_known_by_its_ids(workspace: Workspace, shared_data: Path) -> None:
+    """Train and test share no perturbation and no target gene, so nothing but ids tells."""
+    some = random.Random(1).sample(rows_of(shared_data / "challenge" / "test.csv"), 20)
+    content = cases.as_csv(["gene", "id", "pert"], [[row["gene"], row["id"], row["pert"]] for row in some])
+    assert import_upload(workspace, gzip.compress(content), "a part.csv.gz").name == "bmdm"
+    other = rows_of(shared_data / "challenge" / "train.csv")[:50]
+    table = cases.as_csv(["pert", "gene", "label"], [[row["pert"], row["gene"], row["label"]] for row in other])
+    assert import_upload(workspace, table, "fifty rows.csv").name == "bmdm"
