@@ -17,6 +17,7 @@ readings       readings of a run's texts by a model: plans, estimates, starts an
 reports        what reports show, saved under a name
 report_finders what a report reads besides the store
 walks          walk-throughs: stops are added, worded, moved, taken out
+previews       what an import would do, and the columns that people said
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs
 launch         resolves, estimates and starts a run

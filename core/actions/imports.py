@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core import embeddings
 from core.actions import bundles, spaces
+from core.actions.previews import save_columns, with_saved_columns
 from core.actions.runs import set_values
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
@@ -30,6 +31,7 @@ from core.importing.files import (
     SpaceFile,
     SubmissionFile,
     expand,
+    header_of,
     recognise,
     recognise_upload,
 )
@@ -81,6 +83,7 @@ def import_paths(
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     files = expand(list(paths), recursive=recursive)
+    options = with_saved_columns(workspace, options)
     with collector_paused():
         read = partial(recognise, epochs=options.epochs, options=options.table)
         return import_files(workspace, files, options, read, on_file=on_file)
@@ -151,6 +154,7 @@ def import_uploads(
             outcomes += _import_apart(workspace, (name, content), options)
             continue
         try:
+            options = with_saved_columns(workspace, options)
             table = recognise_upload(content, name, options.table)
         except DeskError as error:
             outcomes.append(_failed_import(name, error))
@@ -215,6 +219,8 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
             outcomes.append(_import_content(workspace, part, part_path, options))
         except DeskError as error:
             outcomes.append(_failed_import(part_path, error, part.rejected))
+    if options.table.columns and any(outcome.new and outcome.kind != "failed" for outcome in outcomes):
+        save_columns(workspace, header_of(table), options.table.columns, path)
     return outcomes
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from core.actions import cell_predictions, imports
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.imports import OnFile
+from core.actions.previews import with_saved_columns
 from core.actions.workspace import Workspace
 from core.cells.cell_formats import is_cell_file
 from core.datasets.reader import collector_paused
@@ -29,6 +30,7 @@ def import_path(
     workspace.refuse_if_read_only("import", text)
     roots = allowed_folders(workspace.settings, server_address)
     path = inside(text, roots)
+    options = with_saved_columns(workspace, options)
     with collector_paused():
         return imports.import_files(
             workspace,

@@ -94,6 +94,15 @@ def _import(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> l
     return [to_json(outcome) for outcome in import_uploads(workspace, files, wanted)]
 
 
+def _preview(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
+    from core.actions.previews import preview_upload
+    from core.importing.import_target import ImportOptions
+    from core.records import from_json, to_json
+
+    [(name, content)] = files
+    return to_json(preview_upload(workspace, name, content, from_json(ImportOptions, options, "options of an import")))
+
+
 def _predictions(workspace: Workspace, files: Files, options: Mapping[str, Any]) -> dict[str, Any]:
     from core.actions.cell_predictions import PredictionOptions, import_uploaded
     from core.records import from_json, to_json
@@ -118,6 +127,7 @@ def _prompts(_: Workspace, files: Files, __: Mapping[str, Any]) -> int:
 
 TASKS: Mapping[str, Callable[[Workspace, Files, Mapping[str, Any]], Any]] = {
     "import": _import,
+    "preview": _preview,
     "predictions": _predictions,
     "check": _check,
     "prompts": _prompts,

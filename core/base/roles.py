@@ -15,6 +15,7 @@ import pandas as pd
 
 from core.base.tables import Table
 from core.errors import InputError, UnknownFormat
+from core.hashes import sha256_of
 from core.symbols.kinds import refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
@@ -126,11 +127,24 @@ NO_SCORES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class SavedColumns:
+    """Columns that a person gave for a file. columns: role → column. date: the day, as YYYY-MM-DD."""
+
+    columns: Mapping[str, str]
+    file: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableOptions:
-    """What a person says of a table. columns: role → column. where: column → the value of the rows that count."""
+    """What a person says of a table. columns: role → column. where: column → the value of the rows that count.
+
+    saved: what was said of earlier tables, by `header_key`; it counts where `columns` is empty.
+    """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, str] = field(default_factory=dict)
+    saved: Mapping[str, SavedColumns] = field(default_factory=dict)
 
 
 AS_GUESSED: Final = TableOptions()
@@ -158,6 +172,26 @@ class Roles(NamedTuple):
 def fold(name: str) -> str:
     """Return a column's name without case and separators; a leading minus and signs of an absolute value stay."""
     return re.sub(r"[\s_.()]|(?<=\w)-", "", name.lower())
+
+
+def header_key(header: Sequence[str]) -> str:
+    """Return the key of the tables that have these columns, in whatever order and spelling."""
+    return sha256_of("\n".join(sorted(map(fold, header))))
+
+
+def named_columns(table: Table, options: TableOptions) -> Mapping[str, str]:
+    """Return role → column as a person says it for a table, or said it earlier for one with the same columns.
+
+    The latter is noted in the table's notes.
+    """
+    saved = options.saved.get(header_key(table.header)) if options.saved and not options.columns else None
+    if saved is None:
+        return options.columns
+    spelled = {fold(name): name for name in table.header}
+    columns = {role: name if name in table.header else spelled[fold(name)] for role, name in saved.columns.items()}
+    listed = ", ".join(f"{role} = {quote(name)}" for role, name in columns.items())
+    table.notes.append(f"columns as you said for {saved.file} on {saved.date}: {listed}; --column overrides")
+    return columns
 
 
 def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:

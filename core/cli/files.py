@@ -9,11 +9,12 @@ from typing import IO, Annotated, Literal
 
 import typer
 
-from core.actions import bundles, imports
+from core.actions import bundles, imports, previews
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
 from core.actions import undo as undo_action
 from core.actions.workspace import Workspace
+from core.base.result import plain
 from core.base.roles import TableOptions
 from core.cli import names
 from core.cli.base import Json, ReplaceFile, say, say_progress, show, show_list
@@ -22,6 +23,7 @@ from core.cli.progress import working
 from core.errors import InputError
 from core.file_io import write_by
 from core.store import datasets
+from core.texts import printable, table_lines
 
 app = typer.Typer()
 
@@ -59,6 +61,7 @@ def import_(
     where: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Tables: only the rows with this value.")
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported; write nothing.")] = False,
     recursive: Annotated[
         bool,
         typer.Option(
@@ -72,6 +75,9 @@ def import_(
     External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de and --dir name columns."""
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "", table)
+    if dry_run:
+        show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive), as_json)
+        return
 
     with working("looking for files") as step:
 
@@ -88,6 +94,20 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
         if not name or not value:
             raise InputError(f"{option} {text}: expected a name, = and a value")
     return {name: value for name, _, value in parts}
+
+
+def show_previews(made: Sequence[previews.Preview], as_json: bool) -> None:
+    """Print what an import would do; exit with 1 if a file could not be imported."""
+    lines: list[str] = []
+    for preview in made:
+        lines += [f"{preview.path}: {preview.sentence or preview.kind}", *table_lines(preview.lines())]
+        lines += [f"{preview.rejected:,} rows rejected"] * bool(preview.rejected)
+        lines += preview.notes
+        if preview.message:
+            say(preview.message)
+    show({"preview": [plain(preview) for preview in made]}, as_json, "\n".join(map(printable, lines)))
+    if any(preview.fails for preview in made):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.archives import Content, open_content
-from core.base.roles import AS_GUESSED, CHANGES, Roles, TableOptions, choose_roles
+from core.base.roles import AS_GUESSED, CHANGES, Roles, TableOptions, choose_roles, named_columns
 from core.base.tables import Table, table_of
 from core.datasets.external_scores import ScoreTable, read_external_scores, score_columns
 from core.datasets.inspect_logs import Epochs, is_log, read_log
@@ -26,8 +26,8 @@ from core.texts import quote
 AnyTable = PairTable | SubmissionTable | ScoreTable
 Recognises = Callable[[Table, Roles], bool]
 Reads = Callable[[Table, Roles, str, TakeRow | None], AnyTable]
-_KEYS: Final = ("id", "pert", "gene")
-_LABELS: Final = (*_KEYS, "label", "split")
+KEYS: Final = ("id", "pert", "gene")
+LABELS: Final = (*KEYS, "label", "split")
 
 
 def read(
@@ -48,7 +48,7 @@ def read(
             return read_log(content, name, sha256, take, epochs)
         table = table_of(content, name)
         header = table.header
-        roles = choose_roles(table, options.columns)
+        roles = choose_roles(table, named_columns(table, options))
         table.keep(options.where)
         read_table = next((read for recognises, read in _READERS if recognises(table, roles)), _refuse_unknown)
         found = read_table(table, roles, sha256, take)
@@ -84,12 +84,12 @@ def _rename(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> None
 
 
 def _are_pairs(table: Table, roles: Roles) -> bool:
-    header = _renamed(table, roles.of, _LABELS)
+    header = _renamed(table, roles.of, LABELS)
     return is_perturbqa(header) or is_challenge(header)
 
 
 def _read_pairs(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> PairTable:
-    _rename(table, roles.of, _LABELS)
+    _rename(table, roles.of, LABELS)
     return (read_perturbqa if is_perturbqa(table.header) else read_challenge)(table, sha256)
 
 
@@ -98,7 +98,7 @@ def _is_submission(table: Table, roles: Roles) -> bool:
 
 
 def _read_submission(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -> SubmissionTable:
-    _rename(table, roles.of, (*_KEYS, *COLUMN_OF))
+    _rename(table, roles.of, (*KEYS, *COLUMN_OF))
     return read_submission(table, sha256, take)
 
 
@@ -119,7 +119,7 @@ def _are_scores(table: Table, roles: Roles) -> bool:
 
 def _read_scores(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> ScoreTable:
     columns = score_columns(table, roles)
-    table.rename({roles.of[role]: role for role in _KEYS if role in roles.of})
+    table.rename({roles.of[role]: role for role in KEYS if role in roles.of})
     return read_external_scores(table, sha256, columns)
 
 

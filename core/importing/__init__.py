@@ -14,5 +14,6 @@ bundled_run    the run of a bundle
 pack_files     the files of knowledge packs
 space_files    the files of gene spaces
 screen_tables  the tables of a screen
+preview        what an import would do, before anything is written
 undo           takes back what an import brought
 """

@@ -68,9 +68,7 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     existing = {d.name: d for d in datasets.list_all(db)}
     n_known = dict(pairs.datasets_with(db, ids))
     holders = [
-        name
-        for name, dataset in existing.items()
-        if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
+        name for name, dataset in existing.items() if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
     ]
     if challenge.NAME in holders or (not holders and challenge.are_mostly_challenge(ids)):
         return challenge.NAME, ""

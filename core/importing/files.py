@@ -118,6 +118,12 @@ class SubmissionFile:
 FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | SpaceFile
 
 
+def header_of(content: FileContent) -> tuple[str, ...]:
+    """Return the columns of a table of pairs, predictions or scores as its file names them; () for other files."""
+    rows = content.table if isinstance(content, SubmissionFile) else content
+    return rows.header if isinstance(rows, PairTable | SubmissionTable | ScoreTable) else ()
+
+
 class FoundFile(NamedTuple):
     """A file to import. chosen: whether a person named it. problem: why it cannot be opened, else ""."""
 

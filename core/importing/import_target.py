@@ -170,19 +170,19 @@ def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: s
 
 def describe_existing(db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
     """Return the outcome for a file whose content was imported before."""
-    other_name = ""
+    advice = ""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
-        wanted = options.dataset or options.name or name
-        other_name = f"; `undo {earlier.id}` takes it out, and then it can be imported as {wanted}" if wanted != name else ""
+        is_other = (options.dataset or options.name or name) != name or options.table.columns or options.table.where
+        advice = f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise" if is_other else ""
     else:
         named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
         named |= {space.source_file: space.name for space in spaces.list_all(db) if space.source_file}
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
-    message = f"{path}: here already, as {name}; nothing changed{other_name}"
+    message = f"{path}: here already, as {name}; nothing changed{advice}"
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 

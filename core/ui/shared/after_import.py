@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
-from core.ui.shared import links, loaders, run_choice
+from core.ui.shared import import_preview, links, loaders, run_choice
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import explain_errors
 from core.ui.shared.widgets import as_text
@@ -29,6 +29,7 @@ _OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression", "i
 def take(results: Sequence[Imported]) -> None:
     """Choose the imported content for the pages, store the message about it, and rerun the page."""
     loaders.refresh()
+    import_preview.forget()
     imported = [each for each in results if each.kind not in NOTHING]
     runs = _runs_of(imported)
     best = _choose_best(runs)
@@ -129,13 +130,14 @@ def _show_problem(result: Imported) -> None:
 
 
 def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:
-    """Show the upload and its button; afterwards choose the imported content on the page."""
+    """Show the upload, what its files are taken for, and its button; afterwards choose the imported content on the page."""
     label = "Tables, knowledge packs, embeddings: recognised by content"
     files = st.file_uploader(label, accept_multiple_files=True, key=f"upload{key}")
+    wanted = [(file, import_preview.ask_options(workspace, file, options)) for file in files]
     if st.button("Import uploaded files", disabled=not files, type="primary"):
         with explain_errors():
-            uploads = [(f.name, f) for f in files]
-            take(imports.import_uploads(workspace, uploads, options, show_progress()))
+            on_file = show_progress()
+            take([made for file, of in wanted for made in imports.import_uploads(workspace, [(file.name, file)], of, on_file)])
 
 
 def show_progress() -> OnFile:
