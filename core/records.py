@@ -121,7 +121,7 @@ def _misfit(kind: Any, error: ValidationError) -> Misfit:
 def _type_at(kind: Any, place: Place) -> Any:
     """Return the type of a value in a record."""
     for part in place:
-        kind = _without_none(kind)
+        kind, _ = unwrap(kind)
         if is_dataclass(kind):
             kind = _fields_of(kind)[str(part)]
         else:
@@ -139,9 +139,8 @@ def _describe(kind: Any) -> str:
     """Return what a type allows, in words."""
     if get_origin(kind) is Annotated:
         return next((each for each in kind.__metadata__ if isinstance(each, str)), "") or _describe(kind.__origin__)
-    inner = _without_none(kind)
-    if inner is not kind:
-        return f"{_describe(inner)}, or nothing"
+    if NoneType in get_args(kind):
+        return f"{_describe(get_args(kind)[0])}, or nothing"
     if is_dataclass(kind):
         return f"a table with {', '.join(_fields_of(kind))}"
     if get_origin(kind) is Literal:
@@ -151,11 +150,11 @@ def _describe(kind: Any) -> str:
     return _WORDS.get(kind, _TABLE)[0]
 
 
-def _without_none(kind: Any) -> Any:
-    """Return a type without what may stand around it: None, and the words and limits of `Annotated`."""
-    if get_origin(kind) is Annotated:
-        return _without_none(kind.__origin__)
-    if get_origin(kind) not in (Union, UnionType):
-        return kind
-    left = [part for part in get_args(kind) if part is not NoneType]
-    return left[0] if len(left) == 1 else kind
+def unwrap(hint: Any) -> tuple[Any, list[Any]]:
+    """Return a type without None, or the first of a union, and what `Annotated` says of it, the innermost first."""
+    metadata: list[Any] = []
+    while get_origin(hint) in (Annotated, Union, UnionType):
+        if get_origin(hint) is Annotated:
+            metadata = [*hint.__metadata__, *metadata]
+        hint = get_args(hint)[0]
+    return hint, metadata

@@ -20,7 +20,7 @@ HYPOTHESIS = ("ledger", "add", "q", "--hypothesis", "h", "--prediction", "p", "-
     ("words", "said"),
     [
         ((*RUN, "--top-p", "0"), "--top-p: got '0', expected a number, more than 0, at most 1"),
-        ((*RUN, "--temperature", "inf"), "--temperature: got 'inf', expected a finite number, 0 or more"),
+        ((*RUN, "--temperature", "inf"), "--temperature: got 'inf', expected a number, 0 or more"),
         ((*RUN, "--extra-body", "[1]"), "--extra-body: got '[1]', expected a JSON object"),
         ((*RUN, "--extra-headers", '{"Host": "a"}'), "--extra-headers: 'Host' is set by the connection itself"),
         (("knn", "--space", "x,x"), "--space: got x, x; expected one or more, each once"),

@@ -151,7 +151,7 @@ def _metavar(option: Option) -> str | None:
         return option.about.metavar or "|".join(option.named_choices)
     if option.kind not in (int, float):
         return None
-    return f"<{','.join([option.kind.__name__] * max(option.length, 1))}>{f' [{option.range}]' if option.range else ''}"
+    return f"<{','.join([option.kind.__name__] * (option.length or 1))}>{f' [{option.range}]' if option.range else ''}"
 
 
 def _type_of(option: Option) -> Any:

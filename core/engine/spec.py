@@ -7,10 +7,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from core.errors import InputError, SettingError
-from core.fields.record import choices_of
 from core.hashes import KEY_DIGITS, sha256_of
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY, EXAMPLE, MAX_ANSWER_MB, TIMEOUT_S, Endpoint, asks_several
@@ -21,7 +20,7 @@ from core.types import ASKED, Pair
 ViewKind = Literal["all", "blinded", "folds"]
 BackendName = Literal["local", "ray"]
 VERSION = 1  # of the files with these records
-VIEWS, BACKENDS = choices_of(ViewKind), choices_of(BackendName)
+VIEWS, BACKENDS = get_args(ViewKind), get_args(BackendName)
 MOST_CALLS = 4096  # at once
 _RAY_ADDRESS = re.compile(r"auto|(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from core.errors import InputError, SettingError
 from core.fields.setting import Option, option_of_field
@@ -41,11 +40,6 @@ def options_of(record: Any) -> tuple[Option, ...]:
     return _options(record)
 
 
-def option_of(record: Any, name: str) -> Option:
-    """Return the setting of this name of a kind of record. Raise KeyError."""
-    return {option.name: option for option in options_of(record)}[name]
-
-
 @cache
 def _options(record: Any) -> tuple[Option, ...]:
     found: list[Option] = []
@@ -57,6 +51,11 @@ def _options(record: Any) -> tuple[Option, ...]:
     return tuple(found)
 
 
+def option_of(record: Any, name: str) -> Option:
+    """Return the setting of this name of a kind of record. Raise KeyError."""
+    return {option.name: option for option in options_of(record)}[name]
+
+
 def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     """Return the fields of a kind of record, each with the setting that it declares, or the record whose settings it brings."""
     return _fields(record)
@@ -65,12 +64,10 @@ def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...
 @cache
 def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     hints = get_type_hints(record, include_extras=True)
-    found: list[tuple[Field[Any], Option | None, Any]] = []
+    found = []
     for each in fields(record):
-        hint = hints[each.name]
-        option = option_of_field(each, hint)
-        brings = option is None and is_dataclass(hint) and not is_part(each)
-        found.append((each, option, hint if brings else None))
+        option, hint = option_of_field(each, hints[each.name]), hints[each.name]
+        found.append((each, option, hint if option is None and is_dataclass(hint) and not is_part(each) else None))
     return tuple(found)
 
 
@@ -80,20 +77,20 @@ def make(record: type[R], chosen: Mapping[str, object], **others: Any) -> R:
     others: its fields that are not settings. Raise InputError for an unknown setting, an invalid value, and a missing value
     without a default.
     """
-    known = {option.name for option in options_of(record)}
-    unknown = next((name for name in chosen if name not in known), None)
-    if unknown is not None:
-        raise InputError(f"setting {unknown!r}: not known, expected {', '.join(sorted(known))}")
-    values = dict(others)
+    return build(record, _read(record, chosen), others)
+
+
+def build(record: type[R], values: Mapping[str, Any], others: Mapping[str, Any]) -> R:
+    """Return a record of settings that were read, by name, the rest at their defaults. others: its other fields."""
+    own = dict(others)
     for each, option, inner in list_fields(record):
-        if option is not None and option.name in chosen:
-            values[each.name] = option.read(chosen[option.name])
+        if option is not None and option.name in values:
+            own[each.name] = values[option.name]
         elif option is not None and option.default is MISSING:
             raise SettingError(option.name, f"got none, expected {option.expected}")
         elif inner is not None and each.name not in others:
-            names = {option.name for option in options_of(inner)}
-            values[each.name] = make(inner, {name: value for name, value in chosen.items() if name in names})
-    return record(**values)
+            own[each.name] = build(inner, values, {})
+    return record(**own)
 
 
 def read_options(record: type, given: Mapping[str, object]) -> dict[str, Any]:
@@ -101,14 +98,19 @@ def read_options(record: type, given: Mapping[str, object]) -> dict[str, Any]:
 
     Raise InputError for an unknown option or an invalid value; no SettingError, since no command has an option for it.
     """
+    try:
+        return {option.name: option.default for option in options_of(record)} | _read(record, given)
+    except SettingError as error:
+        raise InputError(str(error)) from error
+
+
+def _read(record: type, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return the values that are given, by name. Raise InputError for an unknown setting or an invalid value."""
     known = {option.name: option for option in options_of(record)}
     for name in given:
         if name not in known:
-            raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
-    try:
-        return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
-    except SettingError as error:
-        raise InputError(str(error)) from error
+            raise InputError(f"setting {name!r}: not known, expected {', '.join(known) or 'none'}")
+    return {name: known[name].read(value) for name, value in given.items()}
 
 
 def check_values(record: Any) -> None:
@@ -186,16 +188,3 @@ def arguments_of_option(option: Option, value: Any) -> list[str]:
     if option.is_repeated:
         return [word for each in value for word in (option.option, str(each))]
     return [option.option, ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
-
-
-def choices_of(kind: Any) -> tuple[str, ...]:
-    """Return the values of a Literal; none of any other type."""
-    return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-
-
-def without_none(hint: Any) -> Any:
-    """Return the type in "that or None"; any other as it is."""
-    if get_origin(hint) not in (Union, UnionType):
-        return hint
-    left = [each for each in get_args(hint) if each is not NoneType]
-    return left[0] if len(left) == 1 else hint

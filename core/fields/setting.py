@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields, replace
-from functools import reduce
+from dataclasses import MISSING, Field, asdict, dataclass, fields, replace
+from functools import cache, reduce
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from core.errors import InputError, SettingError
-from core.records import adapter
+from core.errors import SettingError
+from core.records import unwrap
 
 Count = Annotated[int, Ge(1)]
 Whole = Annotated[int, Ge(0)]
@@ -27,6 +26,7 @@ Positive = Annotated[float, Gt(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 Effect = Annotated[float, Gt(0), Lt(1)]  # a difference of scores
 Names = Literal["", "spaces", "run", "runs", "prompts", "server", "cluster"]
+_ENDS = {"ge": "{:.15g} or more", "gt": "more than {:.15g}", "le": "at most {:.15g}", "lt": "less than {:.15g}"}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _WORDS = {
     bool: ("true or false", "a list of true or false"),
@@ -74,16 +74,17 @@ _NOTHING = Setting("")
 class Option:
     """A setting of a kind of record, from its declaration.
 
-    type: of the value, or of each where there are several. length: how many, 0 for any number. default: MISSING if it has to be
-    given; where it is None, the value may be missing.
+    type: of its value, None apart. part, limits: of each value where there are several; length: how many, 0 for any number, None
+    for a single one. default: MISSING if it has to be given; where it is None, the value may be missing.
     """
 
     name: str
     about: Setting
     type: Any
+    part: Any
     default: Any
-    several: bool = False
-    length: int = 0
+    limits: tuple[Any, ...] = ()
+    length: int | None = None
 
     def read(self, value: object, *, typed: bool = True) -> Any:
         """Return the value of a text, or of one that is of the right type already. Raise SettingError with the expected form.
@@ -94,27 +95,36 @@ class Option:
             return None
         if self.kind is Mapping:
             return self._pairs(value, typed)
-        if not self.several:
-            return self._one(value, value, typed)
-        parts = self._split(value) if isinstance(value, str) and typed else value
-        if not isinstance(parts, list | tuple) or (self.length and len(parts) != self.length):
+        given = self._split(value) if typed and self.several and isinstance(value, str) else value
+        parts = tuple(given) if isinstance(given, list | tuple) else (given,)
+        texts = [part for part in parts if isinstance(part, str)]
+        if not typed and any(not text.strip() and text != self.default for text in texts):
+            raise self._wrong(value, " that is not empty")
+        is_lax = self.kind is Path or (typed and len(texts) == len(parts))
+        try:
+            found = _adapter(self.type).validate_python(parts if isinstance(given, list) else given, strict=not is_lax)
+        except ValueError:
+            raise self._wrong(value) from None
+        if self.several and self.kind in (int, float) and (not found or (self.kind is int and len(set(found)) < len(found))):
             raise self._wrong(value)
-        found = tuple(self._one(part, value, typed) for part in parts)
-        if self.kind in (int, float) and (not found or (self.kind is int and len(set(found)) < len(found))):
-            raise self._wrong(value)
-        return found
+        if self.about.names == "prompts" and found and not is_sha256(found):
+            raise SettingError(self.name, f"got {value!r}, expected a file of prompts, or the SHA-256 of a stored one")
+        return found.strip() if self.about.names == "run" else found
+
+    @property
+    def several(self) -> bool:
+        """Whether the value is a tuple."""
+        return self.length is not None
 
     @property
     def kind(self) -> Any:
-        """The type without limits: bool, int, float, str (also of choices), Path or Mapping."""
-        bare = _bare(self.type)
-        return str if get_origin(bare) is Literal else get_origin(bare) or bare
+        """The type of each value: bool, int, float, str (also of choices), Path or Mapping."""
+        return str if self.choices else get_origin(self.part) or self.part
 
     @property
     def choices(self) -> tuple[str, ...]:
         """What may stand here, if these are a few; "" stands for none of them."""
-        bare = _bare(self.type)
-        return get_args(bare) if get_origin(bare) is Literal else ()
+        return get_args(self.part) if get_origin(self.part) is Literal else ()
 
     @property
     def named_choices(self) -> tuple[str, ...]:
@@ -131,34 +141,28 @@ class Option:
         """What may stand here, in words."""
         if self.choices:
             return f"{'a list of ' if self.several else ''}{', '.join(self.named_choices)}"
-        word = _WORDS[self.kind][self.several]
-        return f"{f'{self.length} numbers' if self.length else word}{self.in_range}"
+        word = f"{self.length} numbers" if self.length else _WORDS[self.kind][self.several]
+        return f"{word}, {'each ' if self.several else ''}{self.range}" if self.range else word
 
     @property
     def range(self) -> str:
         """The range of its numbers in words; "" without one."""
         ends = self._ends
-        if set(ends) == {Ge, Le}:
-            return f"{ends[Ge]:.15g} to {ends[Le]:.15g}"
-        words = {Ge: "{:.15g} or more", Gt: "more than {:.15g}", Le: "at most {:.15g}", Lt: "less than {:.15g}"}
-        return ", ".join(text.format(ends[end]) for end, text in words.items() if end in ends)
-
-    @property
-    def in_range(self) -> str:
-        """The range as the end of a sentence; "" without one."""
-        return f", {'each ' if self.several else ''}{self.range}" if self.range else ""
+        if ends.keys() == {"ge", "le"}:
+            return f"{ends['ge']:.15g} to {ends['le']:.15g}"
+        return ", ".join(text.format(ends[end]) for end, text in _ENDS.items() if end in ends)
 
     @property
     def lowest(self) -> float | None:
         """The lowest number that may stand here; None without an end."""
         ends = self._ends
-        return math.nextafter(ends[Gt], math.inf) if Gt in ends else ends.get(Ge)
+        return math.nextafter(ends["gt"], math.inf) if "gt" in ends else ends.get("ge")
 
     @property
     def highest(self) -> float | None:
         """The highest number that may stand here; None without an end."""
         ends = self._ends
-        return math.nextafter(ends[Lt], -math.inf) if Lt in ends else ends.get(Le)
+        return math.nextafter(ends["lt"], -math.inf) if "lt" in ends else ends.get("le")
 
     @property
     def option(self) -> str:
@@ -176,44 +180,25 @@ class Option:
         return self.kind is bool and self.default is True
 
     @property
-    def _ends(self) -> dict[type, float]:
-        limits = get_args(self.type)[1:] if get_origin(self.type) is Annotated else ()
-        return {type(limit): getattr(limit, type(limit).__name__.lower()) for limit in limits}
+    def _ends(self) -> dict[str, float]:
+        return {end: number for limit in self.limits for end, number in asdict(limit).items()}
 
     def _split(self, text: str) -> list[str]:
         """Return the texts between commas; of weights none is left out."""
         return text.split(",") if self.kind is float and not self.length else split_names(text)
 
-    def _one(self, part: object, whole: object, typed: bool) -> Any:
-        """Return one value. whole: what was given, for errors."""
-        if isinstance(part, str) and not typed and not part.strip() and part != self.default:
-            raise SettingError(self.name, f"got {part!r}, expected {self.expected} that is not empty")
-        try:
-            found = adapter(self.type).validate_python(
-                part, strict=self.kind is not Path and not (isinstance(part, str) and typed)
-            )
-        except ValueError:
-            raise self._wrong(whole) from None
-        if isinstance(found, float) and not math.isfinite(found):
-            raise SettingError(self.name, f"got {whole!r}, expected a finite number{self.in_range}")
-        if self.about.names == "prompts" and found and not is_sha256(found):
-            raise SettingError(self.name, f"got {whole!r}, expected a file of prompts, or the SHA-256 of a stored one")
-        return found.strip() if self.about.names == "run" else found
-
-    def _wrong(self, got: object) -> SettingError:
-        return SettingError(self.name, f"got {got!r}, expected {self.expected}")
+    def _wrong(self, got: object, more: str = "") -> SettingError:
+        return SettingError(self.name, f"got {got!r}, expected {self.expected}{more}")
 
     def _pairs(self, value: object, typed: bool) -> dict[str, Any]:
         """Return the mapping of a mapping, or of texts such as KEY=VALUE; a run's name may hold an equals sign."""
         if isinstance(value, Mapping):
             return dict(value)
-        if not typed or not isinstance(value, str | list | tuple):
-            raise self._wrong(value)
         found = {}
-        for text in split_names(value):
-            key, equals, content = text.rpartition("=") if self.about.names == "runs" else text.partition("=")
+        for text in split_names(value) if typed else [""]:
+            key, equals, content = text.rpartition("=") if self.about.names else text.partition("=")
             if not equals or not key.strip():
-                raise InputError(f"{self.option} {text}: expected {self.about.metavar or 'KEY=VALUE'}")
+                raise self._wrong(value, f", {self.about.metavar or 'KEY=VALUE'}")
             found[key.strip()] = content
         return found
 
@@ -223,43 +208,34 @@ def option_of_field(field: Field[Any], hint: Any) -> Option | None:
 
     Raise TypeError for a type that no form and no command could show.
     """
-    kind, metadata = _unwrap(hint)
+    kind, metadata = unwrap(hint)
     declared = [each for each in metadata if isinstance(each, Setting)]
     if not declared:
         return None
-    about = reduce(_over, declared)
-    several = get_origin(kind) is tuple
-    length = len(get_args(kind)) if several and Ellipsis not in get_args(kind) else 0
-    part, limits = _unwrap(get_args(kind)[0]) if several else (kind, [each for each in metadata if each not in declared])
+    about, inner, length = reduce(_over, declared), get_args(kind), None
+    part, limits = kind, [each for each in metadata if each not in declared]
+    if get_origin(kind) is tuple:
+        (part, limits), length = unwrap(inner[0]), 0 if Ellipsis in inner else len(inner)
+    whole = kind if length is not None or not limits else Annotated[(kind, *limits)]
     default = field.default if field.default_factory is MISSING else field.default_factory()
-    option = Option(about.name or field.name, about, Annotated[(part, *limits)] if limits else part, default, several, length)
+    option = Option(about.name or field.name, about, whole, part, default, tuple(limits), length)
     if option.kind not in _WORDS:
-        raise TypeError(
-            f"{field.name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, a Literal, or a tuple of one"
-        )
+        raise TypeError(f"{field.name}: a setting cannot be {kind}; expected {', '.join(map(str, _WORDS))}, or a tuple of one")
     return option
-
-
-def _bare(kind: Any) -> Any:
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
-
-
-def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
-    """Return the type that a person writes, the first of a union, and what `Annotated` says of it, the innermost first."""
-    metadata: list[Any] = []
-    while get_origin(hint) in (Annotated, Union, UnionType):
-        if get_origin(hint) is Annotated:
-            metadata = [*hint.__metadata__, *metadata]
-            hint = hint.__origin__
-        else:
-            hint = get_args(hint)[0]
-    return hint, metadata
 
 
 def _over(general: Setting, special: Setting) -> Setting:
     """Return what a declaration says of a setting that another declares already: its own words, the rest as there."""
     own = {each.name: getattr(special, each.name) for each in fields(special)}
     return replace(general, **{name: value for name, value in own.items() if value != getattr(_NOTHING, name)})
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    """Return what checks a value. Pydantic is imported here: `--help` does without its 100 ms."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind, config={"allow_inf_nan": False})
 
 
 def is_sha256(text: str) -> bool:

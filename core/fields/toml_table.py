@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from core.errors import InputError, SettingError
-from core.fields.record import is_part, list_fields, options_of, without_none
+from core.fields.record import build, is_part, list_fields, options_of
 from core.fields.setting import Option
 from core.file_io import read_file
+from core.records import unwrap
 
 R = TypeVar("R")
 MOST_BYTES = 1 << 20
@@ -71,36 +72,24 @@ class TomlTable:
 
         others: its fields that are not read. Raise InputError for a key that is no setting.
         """
-        listed = list_fields(record)
-        parts = [each.name for each, _, _ in listed if is_part(each)]
+        parts = [each.name for each, _, _ in list_fields(record) if is_part(each)]
         self.refuse_unknown((*(option.name for option in options_of(record)), *parts))
-        return self._record(record, others)
-
-    def _record(self, record: type[R], others: Mapping[str, Any]) -> R:
-        values, hints = dict(others), get_type_hints(record)
-        for each, option, inner in list_fields(record):
-            if each.name in others:
-                continue
-            if option is not None:
-                values[each.name] = self.value(option)
-            elif inner is not None:
-                values[each.name] = self._record(inner, {})
-            elif is_part(each):
-                hint = without_none(hints[each.name])
-                if get_origin(hint) is tuple:
-                    values[each.name] = tuple(table.record(get_args(hint)[0]) for table in self.tables(each.name))
-                elif (table := self.table(each.name)) is not None:
-                    values[each.name] = table.record(hint)
-        return self._make(record, values)
-
-    def _make(self, record: type[R], values: Mapping[str, Any]) -> R:
-        """Return a record; file and line are added to what its own check says."""
+        values = {option.name: self.value(option) for option in options_of(record)}
+        hints = get_type_hints(record)
+        read = {name: self._part(name, unwrap(hints[name])[0]) for name in parts if name not in others and name in self.values}
         try:
-            return record(**values)
+            return build(record, values, {**read, **others})
         except SettingError as error:
             raise self.error(error.name, error.problem, between=": ") from error
         except InputError as error:
             raise InputError(f"{self._where()}: {error}") from error
+
+    def _part(self, key: str, kind: Any) -> Any:
+        """Return the record of the table of this name, or the records of its tables."""
+        if get_origin(kind) is tuple:
+            return tuple(table.record(get_args(kind)[0]) for table in self.tables(key))
+        table = self.table(key)
+        return table and table.record(kind)
 
     def table(self, key: str) -> TomlTable | None:
         """Return the table of this name; None without one."""

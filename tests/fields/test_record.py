@@ -89,12 +89,12 @@ def test_the_command_line_of_a_record() -> None:
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"sede": 1}, "setting 'sede': not known, expected cached, file"),
+        ({"sede": 1}, "setting 'sede': not known, expected seed, who, file"),
         ({"seed": -1}, "seed: got -1, expected a whole number, 0 or more"),
         ({"share": 2}, "share: got 2, expected a number, 0 to 1"),
         ({"who": "all"}, "who: got 'all', expected judge, debate"),
         ({"shares": "0.5"}, "shares: got '0.5', expected 2 numbers"),
-        ({"shares": "nan,1"}, "expected a finite number"),
+        ({"shares": "nan,1"}, "expected 2 numbers"),
     ],
 )
 def test_what_cannot_be_is_named(chosen: dict[str, object], message: str) -> None:

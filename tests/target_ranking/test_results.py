@@ -163,7 +163,7 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
         check_request(replace(request, models={}))
     with pytest.raises(NotFound, match="ranking model 'crystal ball': not known, expected one of fallen, fallen_trained"):
         check_request(replace(request, models={"crystal ball": {}}))
-    with pytest.raises(InputError, match="option 'quiet': not known"):
+    with pytest.raises(InputError, match="setting 'quiet': not known"):
         check_request(replace(request, models={"fallen": {"quiet": "yes"}}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(cases.MODELS, "fallen", replace(cases.MODELS["fallen"], packages=("json", "no_such_package")))

@@ -252,7 +252,7 @@ def test_an_option_that_says_no_begins_so(name: str) -> None:
 
 
 def test_a_flag_that_is_true_by_default_has_an_option_that_says_no() -> None:
-    option = Option("quiet", setting("Whether it is quiet."), bool, True)
+    option = Option("quiet", setting("Whether it is quiet."), bool, bool, True)
     assert option.option == "--no-quiet"
     assert option_help(option) == "Say no to what is so by default: whether it is quiet."
     assert replace(option, default=False).option == "--quiet"

@@ -26,7 +26,7 @@ from core.ui.shared.option_controls import choose_title, default_values, key_of,
 from core.ui.shared.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
-PROTOCOL = replace(_KNN["protocol"], type=Literal["folds", "loo"])  # of rows with a label of their own
+PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])  # of rows with a label of their own
 # Numbers that are dragged or picked here; elsewhere any number may be typed. k folds have k² cells, each predicted by itself.
 SLIDERS = {"power": (0.5, 6.0, 0.5), "folds": (2, 20, 1), "strength": (0.0, 1.0, 0.1)}
 NEAREST = (10, 25, 50, 100, 200, 400)
