@@ -17,7 +17,7 @@ from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest, expected_calls
 from core.engine.row_watch import Watcher
-from core.engine.shared_settings import Model, Server
+from core.engine.shared_settings import DatasetName, Model, Server
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.fields.setting import Whole, setting
@@ -45,7 +45,7 @@ class Question:
     pert: str
     gene: str
     method: Annotated[str, setting("One that asks a model row by row, such as debate or prompt_only.", title="Method")] = "debate"
-    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    dataset: DatasetName = None
     endpoint: Annotated[Server, setting(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")] = None
     model: Model = None
     seed: Annotated[Whole, setting("The random seed of the calls.", where="command")] = 0

@@ -14,6 +14,7 @@ import numpy as np
 from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
+from core.engine.shared_settings import DatasetName
 from core.fields.record import values_of
 from core.fields.setting import Whole, setting
 from core.methods.fusion_settings import FusionSettings, fusion_options
@@ -39,7 +40,7 @@ class KnnRequest:
     """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved."""
 
     settings: KnnSettings
-    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    dataset: DatasetName = None
     permutations: Annotated[
         Whole, setting("Under folds, the number of permutations for the null; 0 for none.", where="command", changes_result=False)
     ] = N_PERMUTATIONS

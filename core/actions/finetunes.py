@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
+from core.engine.shared_settings import DatasetName
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import read_options
 from core.fields.setting import setting
@@ -30,7 +31,7 @@ from core.methods.prompts import C_PARAMETERS_B
 class FinetuneRequest:
     """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
 
-    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    dataset: DatasetName = None
     base: Annotated[
         str | None, setting(f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
     ] = None

@@ -15,6 +15,7 @@ from core.engine.shared_settings import (
     Cached,
     CallsAtOnce,
     ClusterAddress,
+    DatasetName,
     LongestAnswer,
     Model,
     Seed,
@@ -60,7 +61,7 @@ class RunRequest:
     """
 
     method: str
-    dataset: Annotated[str | None, setting("By default the only one that is not the demo.", where="command")] = None
+    dataset: DatasetName = None
     options: Mapping[str, object] = field(default_factory=dict)
     rows: Annotated[str | tuple[str, ...], setting('Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = ""
     name: Annotated[

@@ -13,6 +13,7 @@ SERVERS_HELP = (
     "A model server's address ending in /v1, or several, joined by commas. Or a file of them, one a line, which is read again "
     "while the run goes on."
 )
+DatasetName = Annotated[str | None, setting("By default the only one that is not the demo.", where="command")]
 Server = Annotated[
     str | None,
     setting(

@@ -25,8 +25,10 @@ from core.methods.conversation import (
 )
 from core.methods.prompt_only import METHOD as PROMPT_ONLY
 from core.methods.prompt_only import (
+    Answers,
     MeanAnswer,
     PromptSettings,
+    Reasoning,
     SeedAnswer,
     ask_under_seed,
     mean_of_answers,
@@ -62,8 +64,8 @@ class LocalModelSettings(PromptSettings):
             "one that the same model, asked as a critic, holds most likely to be right."
         ),
     ] = "mean"
-    answers: Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")] = "logprobs"
-    reasoning: Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")] = False
+    answers: Answers = "logprobs"
+    reasoning: Reasoning = False
     max_tokens: Annotated[MaxTokens, Le(C_NEW_TOKENS // 2)] = 4_000
 
 

@@ -68,12 +68,16 @@ class MeanAnswer(NamedTuple):
     events: tuple[TraceEvent, ...] = ()
 
 
+Answers = Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")]
+Reasoning = Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")]
+
+
 @dataclass(frozen=True)
 class PromptSettings:
     """The options of a prompt for each row."""
 
-    answers: Annotated[Literal["letters", "logprobs"], setting("What counts: the letter, or log-probabilities.")] = "letters"
-    reasoning: Annotated[bool, setting("Whether the prompt asks for a reason before the letter.")] = True
+    answers: Answers = "letters"
+    reasoning: Reasoning = True
     effort: Effort = ""
     context: CellContext = "kit"
     shots: Shots = 0

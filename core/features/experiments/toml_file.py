@@ -11,8 +11,9 @@ from annotated_types import Ge
 
 from core.base.experiment import Hypothesis
 from core.engine.shared_settings import Model, Servers, TokenBudget
+from core.features.experiments.kinds.changed import SmallestEffect
 from core.fields.record import option_of, options_of, part
-from core.fields.setting import Effect, Share, Whole, setting
+from core.fields.setting import Share, Whole, setting
 from core.fields.toml_table import TomlTable, parse_toml
 from core.llm.call_settings import CallSettings
 from core.methods.fusion_settings import LessInDisagreement
@@ -85,7 +86,7 @@ class FileExperiment:
     question: Annotated[str, setting("What is asked.")] = ""
     dataset: Annotated[str | None, setting("The dataset; by default the only one except the demo.")] = None
     primary: Annotated[Literal["DE", "DIR", "mean"], setting("The metric that decides.")]
-    smallest_effect: Annotated[Effect, setting("The smallest change of it that matters.")]
+    smallest_effect: SmallestEffect
     base: Annotated[str, setting("The arm that the others are compared with; by default the first.")] = ""
     seeds: Annotated[tuple[Whole, ...], setting("The seeds under which models are called.")] = (0,)
     noise_seeds: Annotated[tuple[Whole, ...] | None, setting("Further seeds, of the base asked again.")] = None

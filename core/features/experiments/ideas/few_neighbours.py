@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Le
-
-from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OfSpaces, idea
+from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, make_trial
 from core.fields.setting import Count, setting
@@ -20,7 +18,7 @@ _REMARK = "A gene contributes all its measured rows; a prompt with K measured pa
 class Settings(OfSpaces):
     """The settings of a kNN, and the values of K."""
 
-    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 3
+    cuts: Cuts = 3
     shots: Annotated[tuple[Count, ...], setting("Values of K.", title="Values of K")] = (1, 2, 4, 8, 16, 32)
 
 

@@ -24,7 +24,7 @@ from core.store import datasets
 
 SMALLEST_EFFECT = 0.01
 RUN = "A run on labelled rows; by default the oldest one made by a model."
-CUTS_HELP = "Number of averaged cuts of perturbations and genes into 5 × 5 cells."
+Cuts = Annotated[int, Ge(1), Le(10), setting("Number of averaged cuts of perturbations and genes into 5 × 5 cells.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class OfSpaces(OnLabels):
 
     spaces: Annotated[str, setting("Gene spaces, separated by commas; all by default.", title="Gene spaces", names="spaces")] = ""
     centre: Annotated[bool, setting("Subtract the mean vector of the labelled genes first.")] = False
-    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 10
+    cuts: Cuts = 10
 
 
 @dataclass(frozen=True, slots=True)

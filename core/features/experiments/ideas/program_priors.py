@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge
 
 from core.base.result import Table
 from core.evidence.tools.gene_class import PROGRAMS, program_of
 from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OnLabels, idea
+from core.features.experiments.ideas.idea import Cuts, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import learn_in_folds, make_trial
 from core.fields.setting import setting
@@ -31,7 +31,7 @@ class Settings(OnLabels):
     """How far rates are shrunk, and the cuts."""
 
     strength: Annotated[float, Ge(0.0), setting("Number of pseudo-rows at the base rate added to each program.")] = 20.0
-    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 10
+    cuts: Cuts = 10
 
 
 def program_counts(labels: Iterable[str], programs: Sequence[str]) -> list[dict[str, Any]]:

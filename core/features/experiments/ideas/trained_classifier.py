@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from core.features.experiments.ideas.arms import Ranking, Trial
-from core.features.experiments.ideas.idea import CUTS_HELP, Judged, OfSpaces, idea
+from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, learn_in_folds, make_trial
 from core.fields.setting import setting
@@ -28,7 +28,7 @@ FEWEST = 20  # fewest labelled rows for fitting a classifier; with fewer, the ba
 class Settings(OfSpaces):
     """The settings of a kNN and of both classifiers."""
 
-    cuts: Annotated[int, Ge(1), Le(10), setting(CUTS_HELP)] = 1
+    cuts: Cuts = 1
     columns: Annotated[
         int, Ge(1), Le(256), setting("Number of columns of each vector; there are three times as many features.")
     ] = 32

@@ -16,6 +16,10 @@ from core.methods.base import method_named
 MEASURES = {"score": "scores, on labelled rows", "answers": "answers, which need no label"}
 
 
+DecidingMetric = Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)]
+SmallestEffect = Annotated[Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedSettings(AskingSettings):
     """A run that is asked again with something changed, and what decides."""
@@ -23,10 +27,8 @@ class ChangedSettings(AskingSettings):
     measure: Annotated[
         Measure, setting("What is compared: scores, or how far answers move.", title="Compared", words=MEASURES)
     ] = "score"
-    metric: Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)] = "mean"
-    smallest_effect: Annotated[
-        Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")
-    ] = 0.01
+    metric: DecidingMetric = "mean"
+    smallest_effect: SmallestEffect = 0.01
 
 
 def compare_changed(asking: Asking, settings: ChangedSettings, question: str, arms: Iterable[Arm]) -> Experiment:

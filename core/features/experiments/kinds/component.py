@@ -10,12 +10,12 @@ from annotated_types import Ge
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
-from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
+from core.base.experiment import Arm, Experiment, Fused, Kind
 from core.errors import InputError
 from core.features.experiments.arms import answered_rows
-from core.features.experiments.result import METRICS
+from core.features.experiments.kinds.changed import DecidingMetric, SmallestEffect
 from core.fields.record import values_of
-from core.fields.setting import Count, Effect, Share, setting
+from core.fields.setting import Count, Share, setting
 from core.methods.fusion_settings import LessInDisagreement
 from core.store import runs
 from core.store.runs import Run
@@ -38,10 +38,8 @@ class ComponentSettings:
     by_agreement: LessInDisagreement = False
     folds: Annotated[int, Ge(2), setting("Parts into which a kNN's folds cut perturbations and genes.", title="Folds")] = 5
     cuts: Annotated[Count, setting("Over how many cuts of the folds the scores are averaged.", title="Cuts")] = 1
-    metric: Annotated[Metric, setting("The score that decides.", title="Score that decides", words=METRICS)] = "mean"
-    smallest_effect: Annotated[
-        Effect, setting("The smallest change of it that matters.", title="Smallest effect that matters")
-    ] = 0.01
+    metric: DecidingMetric = "mean"
+    smallest_effect: SmallestEffect = 0.01
 
 
 def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
