@@ -80,14 +80,14 @@ ROLES: Final[Mapping[str, Role]] = {
     "tool_calls": Role("its calls of tools", ("num_tool_calls", "tool_calls"), holds="number"),
     "log2_fc": Role(
         "log2 of the fold change",
-        ("log2_fc", "log2_fold_change", "log2_fold_changes", "log_2_fold_change", "l2fc", "avg_log2fc", "logfoldchanges"),
+        ("log2_fc", "log2_fold_change", "log2_fold_changes", "log_2_fold_change", "l2fc", "avg_log2fc", "logfoldchanges", "lfc"),
         holds="number",
     ),
     "ln_fc": Role("natural logarithm of the fold change", ("ln_fc", "avg_logfc", "ln_fold_change", "logefc"), holds="number"),
     "log10_fc": Role("log10 of the fold change", ("log10_fc", "log10_fold_change"), holds="number"),
     "fold_change": Role("the ratio of the means", ("fold_change", "fc", "fold_changes", "ratio"), holds="number"),
     "log_fc": Role(
-        "logarithm of the fold change, of a base that is not stated", ("logfc", "lfc", "log_fold_change", "coef"), holds="number"
+        "logarithm of the fold change, of a base that is not stated", ("logfc", "log_fold_change", "coef"), holds="number"
     ),
     "standard_error": Role("standard error of log2_fc", ("standard_error", "se", "lfcse", "log2_fc_se"), holds="number"),
     "z": Role("a signed statistic", ("z", "z_score"), holds="number"),
