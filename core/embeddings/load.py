@@ -154,8 +154,6 @@ def _load_npz(path: Path, name: str) -> Space:
     """Return the space from one list of texts and one matrix, with any names."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if any(member.endswith("data.pkl") for member in archive.namelist()):
-                raise UnknownFormat(f"{path.name}: saved by PyTorch; write its vectors as .npz, beside a list of their symbols")
             _check_members(archive, path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: value for key in file.files if isinstance(value := file[key], np.ndarray)}
