@@ -17,7 +17,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.fields.record import keep_identity, options_of, values_of
+from core.fields.record import keep_identity, values_of
 from core.hashes import sha256_of
 from core.importing import pack_files, space_files
 from core.importing.space_files import Spec
@@ -159,7 +159,7 @@ def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
 def specify(workspace: Workspace, kind: str, options: Spec, pack: str | None = None) -> dict[str, Any]:
     """Return what a space is made from, as part of its identity: the options of `embed` that change it, and its pack or labels by
     content."""
-    options = keep_identity(options_of(SPACE_SETTINGS[kind]), options) if kind in SPACE_SETTINGS else dict(options)
+    options = keep_identity(SPACE_SETTINGS[kind], options) if kind in SPACE_SETTINGS else dict(options)
     if kind in PACK_OF and pack is None:
         with workspace.store.read() as db:
             default = datasets.default(db)
