@@ -13,6 +13,7 @@ from core.actions.workspace import Workspace
 from core.datasets import challenge
 from core.store import datasets, pairs
 from tests import cases
+from tests.commands import core
 
 HUMAN = [("STAT1", "IRF1", "up"), ("STAT2", "MYD88", "none"), ("JAK1", "SOCS3", "down")]
 MOUSE = [(pert.title(), gene.title(), label) for pert, gene, label in HUMAN]
@@ -115,3 +116,11 @@ def test_the_default_is_what_was_made_or_used_last_and_is_said(workspace: Worksp
     assert [remark.split(":")[0] for remark in remarks] == ["dataset mouse", "dataset human"]
     assert default_dataset(heard, "mouse").name == "mouse"
     assert len(remarks) == 2
+
+
+def test_a_command_says_once_which_dataset_it_took(workspace: Workspace) -> None:
+    for rows, file in ((HUMAN, "human.csv"), (MOUSE, "mouse.csv")):
+        bring(workspace, labels(rows), file)
+    done = core(workspace.settings.workspace, "audit", "leakage")
+    assert done.err.count("dataset mouse: of 2 the one made or used last; --dataset chooses another") == 1
+    assert "used last" not in core(workspace.settings.workspace, "audit", "leakage", "--dataset", "human").err
