@@ -270,7 +270,7 @@ class Table:
         read = self.styles[self.header.index(name)].read
         return np.array([np.nan if (number := read(str(v))) is None else number for v in values])
 
-    def empty_cell(self, line: int, cells: list[str], columns: tuple[int, ...]) -> Rejected | None:
+    def empty_cell(self, line: int, cells: list[str], columns: Sequence[int]) -> Rejected | None:
         """Return the rejection of a row with an empty cell in one of `columns`; None for any other row."""
         for column in columns:
             if not cells[column] or cells[column].isspace():

@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.base.roles import NO_SCORES, ROLES, Repeats, Roles, fold
+from core.base.roles import NO_SCORES, ROLES, Roles, fold
 from core.base.tables import NumberStyle, Table
-from core.datasets.pairs import TableRows, duplicate, read_symbols
+from core.datasets.pairs import IDENTITY, TableRows, name_row, place_keys, unique_rows
 from core.symbols.p_values import is_log_p_name, is_p_value_name, is_rank_name
 from core.symbols.spelling import clean
 from core.texts import quote
 from core.types import Rejected
 
-_KEYS = ("id", "pert", "gene")
 # Roles of columns that rank nothing: text, counts and facts of a call.
 _NO_SCORES = frozenset(("id", "pert", "gene", "label", "split", "tokens", "prompt_tokens", "tool_calls"))
 INDEX_NAMES = ("", "__index_level_0__", *(f"Unnamed: {i}" for i in range(10)))  # the header that pandas gives to an index
@@ -71,34 +70,20 @@ def _are_truths(table: Table, name: str) -> bool:
 def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> ScoreTable:
     """Read every row with a unique id; of rows with the same id, the first counts. scores: of `score_columns`."""
     table.refuse_unclear(scores)
-    by_id = "id" in table.header
-    keys = tuple(i for i, name in enumerate(table.header) if name in (("id",) if by_id else ("pert", "gene")))
-    ids: dict[str, int] = {}
-    named: list[tuple[str, str]] = []
-    kept: list[list[str]] = []
-    repeats = Repeats(table, [name for name in table.header if name not in (*_KEYS, *scores)])
-    for line, cells in table.records():
-        fault = table.empty_cell(line, cells, keys) or _mismatch(table, line, cells)
-        key = clean(cells[keys[0]]) if by_id else ""
-        if fault is None and not by_id:
-            pair = tuple(clean(cells[table.header.index(name)]) for name in ("pert", "gene"))
-            read = read_symbols(table, line, *pair)
-            fault, key = (read, "") if isinstance(read, Rejected) else (None, "_".join(read))
-        if fault is None and repeats.add(key, cells):
-            fault = duplicate(table, line, key, ids[key])
-        if fault is not None:
-            table.rejected.append(fault)
-            continue
-        ids[key] = line
-        named += [] if by_id else [(pair[0], pair[1])]
-        kept.append(cells)
-    repeats.refuse()
-    lines = tuple(ids.values())
+    at = place_keys(table)
+
+    def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
+        name = name_row(table, line, cells, at)
+        return name if isinstance(name, Rejected) else (clean(name[0]), cells)
+
+    rows = [*unique_rows(table, [name for name in table.header if name not in (*IDENTITY, *scores)], read)]
+    ids, lines, kept = tuple(row[0] for row in rows), tuple(row[1] for row in rows), [row[2] for row in rows]
+    named = () if "id" in at else tuple((clean(cells[at["pert"]]), clean(cells[at["gene"]])) for cells in kept)
     columns: dict[str, tuple[float | None, ...]] = {}
     faults: dict[str, tuple[Rejected, ...]] = {}
     left_out = []
     for i, name in enumerate(table.header):
-        if name in _KEYS:
+        if name in IDENTITY:
             continue
         texts = [cells[i] for cells in kept]
         numbers = [_number(text, table.styles[i]) for text in texts]
@@ -116,7 +101,7 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
         )
     table.note_unused(left_out)
     return ScoreTable(
-        "external_score", table.name, tuple(ids), tuple(named), columns,
+        "external_score", table.name, ids, named, columns,
         frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)),
         frozenset(name for name, numbers in columns.items() if is_rank_name(name) and not _has_negatives(numbers)),
         faults, tuple(left_out), frozenset(name for name in columns if fold(name) in _DOWN),
@@ -131,16 +116,6 @@ def _smaller_is_more(name: str, numbers: Sequence[float | None]) -> bool:
 
 def _has_negatives(numbers: Sequence[float | None]) -> bool:
     return any(number is not None and number < 0 for number in numbers)
-
-
-def _mismatch(table: Table, line: int, cells: list[str]) -> Rejected | None:
-    """Return the rejection of a row if its id does not match its pert and gene."""
-    if not set(_KEYS) <= set(table.header):
-        return None
-    key, pert, gene = (cells[table.header.index(name)] for name in _KEYS)
-    if clean(key) in (f"{pert}_{gene}", f"{clean(pert)}_{clean(gene)}"):
-        return None
-    return Rejected(table.name, line, "id mismatch", f"id {quote(key)}, expected {quote(f'{pert}_{gene}')}")
 
 
 def _number(text: str, style: NumberStyle) -> float | None:

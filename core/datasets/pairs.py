@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, TypeVar
 
 from core.base.roles import Repeats
 from core.base.tables import Table
@@ -16,9 +16,10 @@ from core.symbols.spelling import clean, spreadsheet_damage
 from core.texts import quote
 from core.types import Label, Pair, Rejected
 
+Row = TypeVar("Row")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
 
-_IDENTITY = ("id", "pert", "gene")
+IDENTITY = ("id", "pert", "gene")
 _CHALLENGE_LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
 _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
 # Splits in other spellings; those of published files stay as they are.
@@ -53,37 +54,65 @@ class PairTable(TableRows):
     cell_line: str | None = None
 
 
-def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
-    """Return the rejection of a row whose id an earlier row has."""
-    return Rejected(table.name, line, "duplicate", f"{quote(pair_id)} stands on line {first_line} already")
+def unique_rows(
+    table: Table, unused: Iterable[str], read: Callable[[int, list[str]], tuple[str, Row] | Rejected]
+) -> Iterator[tuple[str, int, Row]]:
+    """Yield the id, the line and the content of each row; of rows with the same id the first counts.
+
+    read: given line and cells, returns id and content. Rejected rows go to `table.rejected`. unused: columns that may tell
+    repeated ids apart; raise InputError if one does (see `Repeats`).
+    """
+    lines: dict[str, int] = {}
+    repeats = Repeats(table, [*unused])
+    for line, cells in table.records():
+        row = read(line, cells)
+        if not isinstance(row, Rejected) and repeats.add(row[0], cells):
+            row = Rejected(table.name, line, "duplicate", f"{quote(row[0])} stands on line {lines[row[0]]} already")
+        if isinstance(row, Rejected):
+            table.rejected.append(row)
+            continue
+        lines[row[0]] = line
+        yield row[0], line, row[1]
+    repeats.refuse()
+
+
+def place_keys(table: Table) -> Mapping[str, int]:
+    """Return where id, pert and gene stand, as far as they do."""
+    return {name: table.header.index(name) for name in IDENTITY if name in table.header}
+
+
+def name_row(table: Table, line: int, cells: list[str], at: Mapping[str, int]) -> tuple[str, str, str] | Rejected:
+    """Return id, perturbation and gene of a row; the symbols are "" where there is an id alone. at: of `place_keys`.
+
+    The rejection of a row without a name, or with an id that names another pair; see `read_symbols`.
+    """
+    has_symbols = {"pert", "gene"} <= at.keys() and all(cells[at[name]].strip() for name in ("pert", "gene"))
+    if empty := table.empty_cell(line, cells, [at[name] for name in (("id",) if "id" in at else ("pert", "gene"))]):
+        return empty
+    if not has_symbols:
+        return cells[at["id"]], "", ""
+    pert, gene = cells[at["pert"]], cells[at["gene"]]
+    expected = (f"{pert}_{gene}", f"{clean(pert)}_{clean(gene)}")
+    if "id" in at and clean(cells[at["id"]]) not in expected:
+        return Rejected(table.name, line, "id mismatch", f"id {quote(cells[at['id']])}, expected {quote(expected[0])}")
+    read = read_symbols(table, line, pert, gene)
+    return read if isinstance(read, Rejected) else ("_".join(read), *read)
 
 
 def collect_pairs(
     table: Table, columns: tuple[str, ...], to_pair: Callable[[int, list[str]], Pair | Rejected]
 ) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
-    """Return pairs and their lines; `to_pair` gets the line and the cells of `columns`, none of them empty.
-
-    Of rows with the same id the first counts; later ones, empty cells and what `to_pair` rejects go to `table.rejected`.
-    """
+    """Return pairs and their lines; see `unique_rows`. to_pair: is given rows of which no cell of `columns` is empty."""
     positions = table.require(*columns)
     if positions is None:
         return (), ()
-    pairs: list[Pair] = []
-    lines: dict[str, int] = {}
-    repeats = Repeats(table, [name for name in table.header if name not in columns])
-    for line, cells in table.records():
-        result: Pair | Rejected = table.empty_cell(line, cells, positions) or to_pair(
-            line, [cells[position] for position in positions]
-        )
-        if isinstance(result, Pair) and repeats.add(result.pair_id, cells):
-            result = duplicate(table, line, result.pair_id, lines[result.pair_id])
-        if isinstance(result, Pair):
-            pairs.append(result)
-            lines[result.pair_id] = line
-        else:
-            table.rejected.append(result)
-    repeats.refuse()
-    return tuple(pairs), tuple(lines.values())
+
+    def read(line: int, cells: list[str]) -> tuple[str, Pair] | Rejected:
+        pair = table.empty_cell(line, cells, positions) or to_pair(line, cells)
+        return pair if isinstance(pair, Rejected) else (pair.pair_id, pair)
+
+    rows = [*unique_rows(table, [name for name in table.header if name not in columns], read)]
+    return tuple(pair for _, _, pair in rows), tuple(line for _, line, _ in rows)
 
 
 def is_challenge(header: tuple[str, ...]) -> bool:
@@ -93,35 +122,31 @@ def is_challenge(header: tuple[str, ...]) -> bool:
 
     A file with a column `split` is neither: its test rows must not become training rows.
     """
-    known = sum(column in header for column in _IDENTITY)
-    return known >= 2 and ("label" in header or set(header) <= set(_IDENTITY)) and "split" not in header
+    known = sum(column in header for column in IDENTITY)
+    return known >= 2 and ("label" in header or set(header) <= set(IDENTITY)) and "split" not in header
 
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
     """Return labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
-    labelled, has_id = "label" in table.header, "id" in table.header
+    at = place_keys(table)
+    where = table.column("label")
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        symbols = cells[:2]
-        pair_id = cells[-1] if has_id else "_".join(symbols)
-        if clean(pair_id) not in ("_".join(symbols), "_".join(map(clean, symbols))):
-            return Rejected(table.name, line, "id mismatch", f"id {quote(pair_id)}, expected {quote('_'.join(symbols))}")
-        read = read_symbols(table, line, *symbols)
-        if isinstance(read, Rejected):
-            return read
-        pert, gene = read
-        pair_id = f"{pert}_{gene}"
-        if not labelled:
-            return Pair(pair_id, pert, gene, None, "test")
-        label = _CHALLENGE_LABELS.get(cells[2].strip().lower())
+        name = name_row(table, line, cells, at)
+        if isinstance(name, Rejected):
+            return name
+        if where is None:
+            return Pair(*name, None, "test")
+        label = _CHALLENGE_LABELS.get(cells[where].strip().lower())
         if label is None:
-            return Rejected(table.name, line, "bad label", f"{quote(cells[2])}, expected {', '.join(_CHALLENGE_LABELS)}")
-        return Pair(pair_id, pert, gene, label, "train")
+            detail = f"{quote(cells[where])}, expected {', '.join(_CHALLENGE_LABELS)}"
+            return Rejected(table.name, line, "bad label", detail)
+        return Pair(*name, label, "train")
 
-    columns = ("pert", "gene", *(["label"] if labelled else []), *(["id"] if has_id else []))
+    columns = ("pert", "gene", *(name for name in ("label", "id") if name in table.header))
     pairs, lines = collect_pairs(table, columns, to_pair)
     _refuse_other_class(table, len(pairs))
-    kind: PairKind = "challenge_train" if labelled else "challenge_test"
+    kind: PairKind = "challenge_test" if where is None else "challenge_train"
     return PairTable(kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
 
 
@@ -137,19 +162,20 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
     """
     cell_line, task = _line_and_task(table.name)
     others: Counter[str] = Counter()
+    at = place_keys(table)
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
-        read = read_symbols(table, line, *cells[:2])
-        if isinstance(read, Rejected):
-            return read
-        code, split = map(clean, cells[2:])
+        name = name_row(table, line, cells, at)
+        if isinstance(name, Rejected):
+            return name
+        code, split = (clean(cells[table.header.index(column)]) for column in ("label", "split"))
         label = _PERTURBQA_LABELS[task].get(_TRUTH.get(code.lower(), code))
         if label is None:
             return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
         split = _SPLITS.get(split.lower(), split)
         if split not in _KNOWN_SPLITS:
             others[split] += 1
-        return Pair("_".join(read), *read, label, split)
+        return Pair(*name, label, split)
 
     pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
     _refuse_other_class(table, len(pairs))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.base.roles import Repeats, Roles
+from core.base.roles import Roles
 from core.base.tables import Table
-from core.datasets.pairs import duplicate
-from core.datasets.submissions import SubmissionTable, TakeRow, count_in, key_of, split_sum
+from core.datasets.pairs import IDENTITY, name_row, unique_rows
+from core.datasets.submissions import SubmissionTable, TakeRow, count_in, split_sum
 from core.llm.answers import read_label
 from core.llm.thinking import part_thinking
 from core.types import Flag, Label, Prediction, Rejected, RowResult, TraceEvent
@@ -30,28 +30,24 @@ def read_replies(table: Table, roles: Roles, sha256: str, take: TakeRow | None =
     take: is given the rows, instead of the table.
     """
     rows: list[RowResult] = []
-    lines: dict[str, int] = {}
+    lines: list[int] = []
     models: dict[str, None] = {}
     take = take or rows.append
-    repeats = Repeats(table, roles.unused)
+    table.note_unused(roles.unused)
     place = {role: table.header.index(name) for role, name in roles.of.items()}
-    keys = (place["id"],) if "id" in place else (place["pert"], place["gene"])
-    for line, cells in table.records():
-        key = table.empty_cell(line, cells, keys) or key_of(table, line, [cells[i] for i in keys])
-        if not isinstance(key, Rejected) and repeats.add(key, cells):
-            key = duplicate(table, line, key, lines[key])
-        if isinstance(key, Rejected):
-            table.rejected.append(key)
-            continue
+
+    def read(line: int, cells: list[str]) -> tuple[str, list[str]] | Rejected:
+        name = name_row(table, line, cells, {role: i for role, i in place.items() if role in IDENTITY})
+        return name if isinstance(name, Rejected) else (name[0], cells)
+
+    for key, line, cells in unique_rows(table, roles.unused, read):
         of_role = {role: cells[i] for role, i in place.items()}
         take(_row(key, of_role))
         models[of_role.get("model", "")] = None
-        lines[key] = line
-    repeats.refuse()
-    table.note_unused(roles.unused)
+        lines.append(line)
     return SubmissionTable(
         *("submission", "C", "unknown", next(iter(models), "") if len(models) == 1 else "", tuple(rows)),
-        lines=tuple(lines.values()),
+        lines=tuple(lines),
         rejected=tuple(table.rejected),
         sha256=sha256,
     )  # fmt: skip

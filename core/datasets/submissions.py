@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from core.base.roles import Repeats
 from core.base.tables import NumberStyle, Table
-from core.datasets.pairs import TableRows, duplicate, read_symbols
+from core.datasets.pairs import TableRows, name_row, place_keys, unique_rows
 from core.datasets.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
 from core.row_schema import FILE_SUM_TOLERANCE
@@ -80,10 +79,10 @@ class _Seed:
 class _Layout:
     """The positions of the columns; None for a column that the file lacks.
 
-    key: of id, or of pert and gene. numbers: of prediction_up and prediction_down, or of p_de and p_up_given_de (`is_split`).
+    key: of id, pert and gene. numbers: of prediction_up and prediction_down, or of p_de and p_up_given_de (`is_split`).
     """
 
-    key: tuple[int, ...]
+    key: Mapping[str, int]
     numbers: tuple[int, ...]
     is_split: bool
     trace: int | None
@@ -118,28 +117,17 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
     take: is given the rows, instead of the table.
     """
     rows: list[RowResult] = []
-    lines: dict[str, int] = {}
+    lines: list[int] = []
     tally = _Tally()
     take = take or rows.append
     layout = _layout(table)
-    used = {*layout.key, *layout.numbers, layout.trace, layout.model} if layout else set()
-    repeats = Repeats(table, [name for i, name in enumerate(table.header) if i not in used])
-    for line, cells in table.records():
-        if layout is None:
-            break
-        checked = _check(table, line, cells, layout)
-        if not isinstance(checked, Rejected) and repeats.add(checked[0], cells):
-            checked = duplicate(table, line, checked[0], lines[checked[0]])
-        if isinstance(checked, Rejected):
-            table.rejected.append(checked)
-            continue
-        pair_id, up, down = checked
-        row = _row(pair_id, up, down, cells, layout, tally)
-        tally.rows += 1
-        tally.uniform += Flag.UNIFORM in row.prediction.flags
-        take(row)
-        lines[pair_id] = line
-    repeats.refuse()
+    if layout is not None:
+        for pair_id, line, (up, down, cells) in _checked_rows(table, layout):
+            row = _row(pair_id, up, down, cells, layout, tally)
+            tally.rows += 1
+            tally.uniform += Flag.UNIFORM in row.prediction.flags
+            take(row)
+            lines.append(line)
     track = _track(table, layout)
     return SubmissionTable(
         "sample_submission" if _is_sample(tally) else "submission",
@@ -147,7 +135,7 @@ def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> S
         _method(track, tally),
         _model(tally),
         tuple(rows),
-        lines=tuple(lines.values()),
+        lines=tuple(lines),
         rejected=tuple(table.rejected),
         sha256=sha256,
         remark=describe_differing(tally.differing),
@@ -159,13 +147,14 @@ def _layout(table: Table) -> _Layout | None:
     is_split = not {*_NUMBERS} & {*table.header} and {*_SPLIT} <= {*table.header}
     by_pair = "id" not in table.header and {"pert", "gene"} & {*table.header}
     keys = ("pert", "gene") if by_pair else ("id",)
-    required = table.require(*keys, *(_SPLIT if is_split else _NUMBERS))
+    names = _SPLIT if is_split else _NUMBERS
+    required = table.require(*keys, *names)
     if required is None:
         return None
-    table.refuse_unclear([table.header[column] for column in required[len(keys) :]])
+    table.refuse_unclear(names)
     numbers = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
     return _Layout(
-        key=required[: len(keys)],
+        key=place_keys(table),
         numbers=required[len(keys) :],
         is_split=is_split,
         trace=table.column("reasoning_trace"),
@@ -196,13 +185,19 @@ def _track(table: Table, layout: _Layout | None) -> Track:
     return "B" if {"num_tool_calls", "num_distinct_tools"} & set(table.header) else "C"
 
 
-def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[str, float, float] | Rejected:
+def _checked_rows(table: Table, layout: _Layout) -> Iterator[tuple[str, int, tuple[float, float, list[str]]]]:
+    used = {*layout.key.values(), *layout.numbers, layout.trace, layout.model}
+    unused = [name for i, name in enumerate(table.header) if i not in used]
+    return unique_rows(table, unused, lambda line, cells: _check(table, line, cells, layout))
+
+
+def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[str, tuple[float, float, list[str]]] | Rejected:
     """Return the row's id and its two predictions, or its rejection."""
-    if empty := table.empty_cell(line, cells, (*layout.key, *layout.numbers)):
+    name = name_row(table, line, cells, layout.key)
+    if isinstance(name, Rejected):
+        return name
+    if empty := table.empty_cell(line, cells, layout.numbers):
         return empty
-    key = key_of(table, line, [cells[column] for column in layout.key])
-    if isinstance(key, Rejected):
-        return key
     numbers = [table.number(column, cells[column]) for column in layout.numbers]
     names = [table.header[column] for column in layout.numbers]
     texts = ", ".join(f"{name} {quote(cells[column])}" for name, column in zip(names, layout.numbers, strict=True))
@@ -212,15 +207,7 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout) -> tuple[
     up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
     if not all(0 <= number <= 1 for number in (one, other)) or up + down > 1 + FILE_SUM_TOLERANCE:
         return Rejected(table.name, line, "out of range", f"{texts}, expected both in [0, 1] and a sum of at most 1")
-    return key, up, down
-
-
-def key_of(table: Table, line: int, cells: Sequence[str]) -> str | Rejected:
-    """Return the id of a row. cells: an id, or a perturbation and a gene."""
-    if len(cells) == 1:
-        return cells[0]
-    read = read_symbols(table, line, cells[0], cells[1])
-    return read if isinstance(read, Rejected) else "_".join(read)
+    return name[0], (up, down, cells)
 
 
 def number_in(text: str) -> float | None:
