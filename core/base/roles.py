@@ -104,10 +104,10 @@ ROLES: Final[Mapping[str, Role]] = {
 CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
 # Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2, presto and nebula the natural one.
 _BASES: Final = (
-    ("ln_fc", ({"auc", "pctin"}, {"avgexpr", "pctout"})),
+    ("ln_fc", ({"auc", "pctin"}, {"avgexpr", "pctout"}, {"se", "geneid"})),
     ("log2_fc", ({"logcpm"}, {"adjpval"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
 )
-_ADJUSTED: Final = re.compile(r"adj|fdr|fwer|corrected|bonferroni|holm|bh\b|^q|q_?val")  # in a name of p-values
+_ADJUSTED: Final = re.compile(r"adj|fdr|fwer|lfsr|svalue|corrected|bonferroni|holm|bh\b|^q|q_?val")  # in a name of p-values
 # Tables with the columns of each group side by side: role → its column, {} for the group.
 _SIDE_BY_SIDE: Final = (
     ("scanpy", {"names": "{}_names", "logfoldchanges": "{}_logfoldchanges", "pvals": "{}_pvals", "pvals_adj": "{}_pvals_adj"}),

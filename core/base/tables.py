@@ -281,8 +281,9 @@ class Table:
 def _fill_down(rows: Iterator[tuple[int, list[str]]], column: int) -> Iterator[tuple[int, list[str]]]:
     above = ""
     for line, cells in rows:
-        above = cells[column].strip() or above
-        yield line, [*cells[:column], above, *cells[column + 1 :]]
+        if any(cells):
+            above = cells[column].strip() or above
+            yield line, [*cells[:column], above, *cells[column + 1 :]]
 
 
 def _has_mark(texts: Iterable[str]) -> bool:

@@ -62,7 +62,8 @@ class ChangeRows:
         self._numbers = {role: name for role, name in self.columns.items() if role not in KEYS}
         self._counts = {role: Counter[str]() for role in self._numbers}
         table.keep(options.where)
-        table.fill_down(self.columns["pert"])
+        for role in KEYS:
+            table.fill_down(self.columns[role])
         table.refuse_unclear(self._numbers.values())
         table.note_unused(name for name in table.header if name not in self.columns.values())
 
@@ -158,7 +159,7 @@ def _choose(table: Table, of: Mapping[str, str], named: Mapping[str, str], for_l
         sorted((role for role in roles if role in of), key=lambda role: role not in named) for roles in (CHANGES, evidence)
     )
     missing = [role for role in KEYS if role not in of]
-    missing += [] if changes or (evidences[:1] == ["z"]) else ["log2_fc"]
+    missing += [] if changes or (evidences[:1] == ["z"]) else ["log2_fc (or ln_fc, log10_fc, fold_change)"]
     missing += [] if evidences or not for_labels else ["p"]
     if missing:
         raise InputError(

@@ -87,14 +87,18 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
 
 def _describe_table(table: ChangeRows, names: PerturbationNames, is_adjusted: bool) -> dict[str, Any]:
     """Return what the record of a dataset says of its table, in the place of what it says of cells."""
-    missing = sum(names.count_values("missing").values())
-    notes = [*table.notes()] + ([f"rows that name no perturbation, left out: {missing:,}"] if missing else [])
     p = table.columns["adjusted_p" if is_adjusted else "p"]
+    fdr = (
+        f"as in {p}, not adjusted again" if is_adjusted else f"Benjamini and Hochberg, from {p} among the genes of a perturbation"
+    )
+    notes = [*table.notes(), f"FDR: {fdr}"]
+    if missing := sum(names.count_values("missing").values()):
+        notes.append(f"{missing:,} rows name no perturbation and are left out")
+    if table.rejected:
+        notes.append(f"{len(table.rejected):,} rows name no gene and are left out, the first {table.rejected[0].detail}")
     return {
         "test": f"as in the table ({p})",
-        "false_discovery_rate": f"as in the table ({p}), not adjusted again"
-        if is_adjusted
-        else (f"Benjamini and Hochberg, from {p} among the genes of a perturbation"),
+        "false_discovery_rate": fdr,
         "fold_change": f"as in the table ({table.columns[table.change]})",
         "table": dict(table.columns),
         "infinite_changes": table.n_infinite,

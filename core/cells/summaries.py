@@ -104,7 +104,6 @@ def summarize_labels(dataset: str, record: Mapping[str, Any], *, new: bool = Fal
             lines.append(f"{what}, left out: {left_out[what]:,}")
     lines += [f"differs between controls and perturbed cells: {each}" for each in record["confounders"]]
     lines += record["even"]
-    lines += [f"rows whose symbols are none, left out: {record['rejected']:,}"] if record.get("rejected") else []
     lines += record.get("notes", [])
     if record["gene_names"]:
         lines.append(f"genes by {record['gene_names']} of var")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.archives import Content, open_content
-from core.base.roles import AS_GUESSED, CHANGES, Roles, TableOptions, choose_roles, named_columns
+from core.base.roles import AS_GUESSED, CHANGES, Roles, TableOptions, choose_roles, named_columns, stack
 from core.base.tables import Table, table_of
 from core.datasets.external_scores import ScoreTable, read_external_scores, score_columns
 from core.datasets.inspect_logs import Epochs, is_log, read_log
@@ -46,7 +46,7 @@ def read(
     with collector_paused():
         if is_log(content):
             return read_log(content, name, sha256, take, epochs)
-        table = table_of(content, name)
+        table = stack(table_of(content, name))
         header = table.header
         roles = choose_roles(table, named_columns(table, options))
         table.keep(options.where)
