@@ -224,10 +224,11 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
     alone = [role for role in ("pert", "gene") if role in of and role not in named]
     if "id" in of and len(alone) == 1 and not {"pert", "gene"} <= of.keys():
         free.append(of.pop(alone[0]))
-    if "adjusted_p" not in of and "p" not in of:
-        other = next((name for name in free if is_p_value_name(name) and holds[name] != "text"), None)
+    for role in {"p", "adjusted_p"} - of.keys():
+        others = (name for name in free if is_p_value_name(name) and holds[name] != "text")
+        other = next((name for name in others if bool(_ADJUSTED.search(name.lower())) == (role == "adjusted_p")), None)
         if other is not None:
-            of["adjusted_p" if _ADJUSTED.search(other.lower()) else "p"] = other
+            of[role] = other
     if "log_fc" in of and "log_fc" not in named:
         of[_base_of(table)] = of.pop("log_fc")
     if "id" not in of and not {"pert", "gene"} <= of.keys():
@@ -249,8 +250,8 @@ def stack(table: Table) -> Table:
     for tool, columns in () if has_pert else _SIDE_BY_SIDE:
         gene, change = [*columns][:2]
         begin, end = columns[change].split("{}")
-        inner = (name[len(begin) : len(name) - len(end)] for name in table.header if name.startswith(begin))
-        groups = [g for g in inner if g and g != "(Intercept)" and f"{begin}{g}{end}" in table.header]
+        changes = (name for name in table.header if name.startswith(begin) and name.endswith(end))
+        groups = [g for name in changes if (g := name[len(begin) : len(name) - len(end)]) not in ("", "(Intercept)")]
         by_role = {role: [column.format(group) for group in groups] for role, column in columns.items()}
         by_role = {role: names for role, names in by_role.items() if {*names} <= {*table.header}}
         if groups and {gene, change} <= by_role.keys():

@@ -18,7 +18,7 @@ _MANY: Final = 100  # values, of which some are then below -1 where others are a
 _SHARE_NEAR_1: Final = 0.6  # of ratios with a sign: most genes change little
 _SHARE_OF_RATIOS: Final = 0.3  # of ratios of all genes, at least, between a half and the double
 _LEAST_GAP: Final = 0.05  # log2 fold changes; smaller ones may all be 0 by rounding
-_BESIDE_GAP: Final = 15  # changes between a gap and its double, none inside: chance 2 ** -15
+_BESIDE_GAP: Final = 10  # changes between a gap and its double, none inside: chance 2 ** -10
 _LARGEST_P: Final = 0.1  # of a table cut at a p-value: others have p-values up to 1
 _LEAST_P: Final = 20  # p-values
 
