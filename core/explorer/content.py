@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from core.plots import theme
 from core.scoring.sentences import allowed_text
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
-from core.stats.scores_and_labels import Outcome
 from core.transfer.cuts import variances_between
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import LiveFusion
@@ -48,7 +47,9 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
     validate.same_length(fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes)
     validate.same_length(percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys])
     scale = live.percentiles.weight_scale
-    scored = labels and bool(live.outcome.labelled.any())
+    outcome = live.outcome
+    scored = labels and bool(outcome.labelled.any())
+    flags = ((LABELLED, outcome.labelled), (EFFECT, outcome.effect), (UP, outcome.up), (DIRECTED, outcome.directed))
     return {
         "rows": len(live.rows),
         "names": list(rows.components),
@@ -62,7 +63,7 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
         "ids": list(rows.pair_ids),
         **_axis("pert", live.rows.pert, rows.perts),
         **_axis("gene", live.rows.gene, rows.genes),
-        "outcome": _pack(_outcome_flags(live.outcome), np.uint8) if scored else None,
+        "outcome": _pack(sum(flag * column.astype(np.uint8) for flag, column in flags), np.uint8) if scored else None,
         "cells": None if live.cells is None or not scored else _pack(live.cells, np.uint32),
         "reach": _reach(live) if scored else None,
         "kinds": {
@@ -105,13 +106,6 @@ def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
     """Return a column of symbols: each once, and the code of each row's, which the intervals take to be one cluster."""
     _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
     return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
-
-
-def _outcome_flags(outcome: Outcome) -> NDArray[np.uint8]:
-    """Return each row's outcome as flags that are added up, of shape (n_rows,)."""
-    columns = ((LABELLED, outcome.labelled), (EFFECT, outcome.effect), (UP, outcome.up), (DIRECTED, outcome.directed))
-    flags: NDArray[np.uint8] = np.sum([flag * column.astype(np.uint8) for flag, column in columns], axis=0, dtype=np.uint8)
-    return flags
 
 
 def _floats(values: Floats) -> str:

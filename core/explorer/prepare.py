@@ -5,7 +5,7 @@ Also the explorer's further input: weights, noise of cuts, optimism, mixes; each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,12 +60,10 @@ def prepare_fusion(loader: ComponentLoader, settings: FusionSettings, baseline: 
     return live_fusion(labels, index.rows.take(at), components, settings.reference, baseline.scores, cells)
 
 
-def prepare_noise(
-    loader: ComponentLoader, settings: FusionSettings, baseline: RunRows, progress: Callable[[float], object] = lambda _: None
-) -> CutNoise | None:
+def prepare_noise(loader: ComponentLoader, settings: FusionSettings, baseline: RunRows) -> CutNoise | None:
     """Return the noise of the cuts of a fusion under folds; None without folds, or if other cuts cannot be known.
 
-    baseline: as for `prepare_fusion`. progress: is called after each cut, with the share that is done.
+    baseline: as for `prepare_fusion`.
     """
     loader = KeptRuns(loader)
     protocols = fusion_protocols(settings, loader)
@@ -75,12 +73,9 @@ def prepare_noise(
     if before is None or len(before) != len(SEEDS):
         return None
     ids = [baseline.index.pair_ids[i] for i in baseline.positions.tolist()]
-    percentiles: list[Percentiles] = []
-    for seed in SEEDS:
-        percentiles.append(percentiles_of_cut(settings, ids, loader, seed))
-        progress(len(percentiles) / len(SEEDS))
+    percentiles = tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS)
     cells = tuple(cells_under(with_seed(protocols, seed), baseline.index, baseline.positions) for seed in SEEDS)
-    return CutNoise(outcome_of(baseline.labels), before, tuple(percentiles), cells)
+    return CutNoise(outcome_of(baseline.labels), before, percentiles, cells)
 
 
 # Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.

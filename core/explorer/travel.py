@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from core.errors import InputError, NotFound, StateError
@@ -55,6 +56,9 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
     source = loader.run(settings.base)
     base, frame = load_rows(source.id), loader.predictions(source.id)
     live = prepare_fusion(loader, settings, base)
+    noise: CutNoise | None = None
+    with suppress(NotFound, StateError):  # unknown if a required space was deleted or changed
+        noise = prepare_noise(loader, settings, base)
     parts = [part for part in settings.others if isinstance(part, str)]
     names = [source.name, *(loader.run(part).name for part in parts)]
     ids, perts, genes = (frame[name].tolist() for name in ("pair_id", "pert", "gene"))
@@ -62,19 +66,11 @@ def saved_fusion(run: Run, loader: ComponentLoader, load_rows: Callable[[str], R
         f"{dataset} · {run.name}",
         live,
         FusionRows(ids, perts, genes, names, parts, names[0]),
-        _known_noise(lambda: prepare_noise(loader, settings, base)),
+        noise,
         describe_scoring(fusion_protocols(settings, loader)),
         describe_rest(settings.by_support, by_agreement=settings.by_agreement),
     )
     return fusion, Mix(SAVED, settings.w_de, settings.w_dir)
-
-
-def _known_noise(prepare: Callable[[], CutNoise | None]) -> CutNoise | None:
-    """Return the noise of cuts; None also if a required space was deleted or changed."""
-    try:
-        return prepare()
-    except (NotFound, StateError):
-        return None
 
 
 def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels: bool) -> ExplorerData:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
@@ -49,15 +49,10 @@ def _variables(base: str) -> str:
 
 
 def as_data(chart: go.Figure) -> dict[str, Any]:
-    """Return a figure's data and layout as plain values, without the template (see `templates`)."""
+    """Return a figure's data and layout as plain values, without the template."""
     found: dict[str, Any] = json.loads(chart.to_json(engine="json"))
     found["layout"].pop("template", None)
     return {"data": found["data"], "layout": found["layout"]}
-
-
-def templates() -> dict[Literal["light", "dark"], Any]:
-    """Return the template of each surface."""
-    return {base: theme.template(base).to_plotly_json() for base in ("light", "dark")}
 
 
 def library() -> str:

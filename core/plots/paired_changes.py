@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,19 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
         (-detectable, detectable) if has_band else (),
     )
     if has_band:
-        _shade(chart, rows, detectable)
+        # Shade the changes that are too small to detect, behind the rows of the mean
+        first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
+        after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
+        chart.add_shape(
+            type="rect",
+            x0=-detectable,
+            x1=detectable,
+            y0=first - 0.5,
+            y1=after - 0.5,
+            fillcolor=drawing.transparent(theme.BASELINE, 0.2),
+            line_width=0,
+            layer="between",
+        )
     return chart
 
 
@@ -46,19 +57,3 @@ def _row(row: Any) -> Row:
     interval, name = estimate_text(*ends_of(row), "+.3f"), _NAMES[row.unit]
     hover = (f"{row.metric}, {name}", interval, drawing.rows_text(row.n, row.metric))
     return Row(name, ends_of(row), interval, hover, row.unit == _JUDGED, longest=len(name))
-
-
-def _shade(chart: go.Figure, rows: Sequence[Row], detectable: float) -> None:
-    """Shade the changes that are too small to detect, behind the rows of the mean."""
-    first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
-    after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
-    chart.add_shape(
-        type="rect",
-        x0=-detectable,
-        x1=detectable,
-        y0=first - 0.5,
-        y1=after - 0.5,
-        fillcolor=drawing.transparent(theme.BASELINE, 0.2),
-        line_width=0,
-        layer="between",
-    )

@@ -22,9 +22,7 @@ _LINE_CHARACTERS: Final = 130  # of the caption, at WIDTH_PX
 _LONGEST_NAME: Final = 80  # characters of a file name, without its extension
 
 
-def with_heading(
-    chart: go.Figure, title: str, caption: str, surface: Literal["light", "dark"] = "light", width: int | None = WIDTH_PX
-) -> go.Figure:
+def with_heading(chart: go.Figure, title: str, caption: str, width: int | None = WIDTH_PX) -> go.Figure:
     """Return a copy of a figure with its title and caption above it; the plot keeps its height.
 
     width: in pixels, None for the width of the page.
@@ -32,7 +30,7 @@ def with_heading(
     lines = textwrap.wrap(caption, _LINE_CHARACTERS)
     above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
     printed = go.Figure(chart)
-    printed.update_layout(template=theme.template(surface), paper_bgcolor=theme.SURFACES[surface]["paper"], width=width)
+    printed.update_layout(template=theme.template(), paper_bgcolor=theme.SURFACES["light"]["paper"], width=width)
     layout = printed.layout
     margin = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
     printed.update_layout(

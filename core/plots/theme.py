@@ -6,7 +6,7 @@ comes with a sign or a word. `.streamlit/config.toml` repeats the few that Strea
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import plotly.graph_objects as go
 
@@ -48,7 +48,7 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
 
 
-def template(base: Literal["light", "dark"] = "light") -> go.layout.Template:
+def template(base: str = "light") -> go.layout.Template:
     """Return the plotly template of a surface: grid on the value axis only, no legend, room for direct labels."""
     colours = SURFACES[base]
     axis = {

@@ -18,7 +18,6 @@ COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 # Transparent for low scores, so that they recede on light and on dark pages.
 RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
 _INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
-_REACH = (0.3, 0.12)  # largest width and height of the name at a mark, as shares of the plot
 _NAME_LENGTH = 24  # characters of the component's name
 _CORNER = 1e-3  # share of a cell cut off at each corner of the ring
 
@@ -47,7 +46,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     _draw_surface(chart, mean, plateau)
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _draw_best(chart, best, now, spans, float(table["mean"].max()))
+    _draw_best(chart, best, spans, float(table["mean"].max()))
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
     label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
@@ -96,7 +95,7 @@ def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> N
     outside is 0.
     """
     flags = np.pad(np.kron(plateau, np.ones((2, 2), dtype=np.int8)), 1)
-    near = [np.column_stack([edges - _CORNER * width, edges + _CORNER * width]).ravel() for edges, width in _widths(x, y)]
+    near = [(edges[:, None] + _CORNER * np.diff(edges).min() * np.array([-1, 1])).ravel() for edges in (x, y)]
     for colour, width in ((_EDGE, 5), (_INK, 2)):
         chart.add_contour(
             x=near[0],
@@ -109,17 +108,10 @@ def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> N
         )
 
 
-def _widths(*axes: Floats) -> list[tuple[Floats, float]]:
-    return [(edges, float(np.diff(edges).min())) for edges in axes]
-
-
-def _draw_best(
-    chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
-) -> None:
-    """Draw a small mark with the value at its side, inside the plot and away from `now`."""
+def _draw_best(chart: go.Figure, best: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float) -> None:
+    """Draw a small mark with the value at its side towards the middle of the plot."""
     _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
-    low, high = np.array(spans).T
-    right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))
+    right, up = np.where(np.less(best, np.mean(spans, axis=1)), 1, -1).tolist()
     chart.add_annotation(
         x=best[0],
         y=best[1],
@@ -132,13 +124,6 @@ def _draw_best(
         font={"color": _INK, "size": drawing.SMALL},
         bgcolor=drawing.transparent(_EDGE, 0.85),
     )
-
-
-def _side(best: Floats, now: Floats) -> tuple[int, int]:
-    """Return the side of `best` for its name, (right, up), each 1 or -1: inside the plot and as far from `now` as possible."""
-    ends = {side: best + np.multiply(side, _REACH) for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))}
-    inside = [side for side, end in ends.items() if (end > 0).all() and (end < 1).all()]
-    return max(inside, key=lambda side: float(np.hypot(*(ends[side] - now))))
 
 
 def _draw_mark(chart: go.Figure, weights: tuple[float, float], name: str, marker: dict[str, object]) -> None:

@@ -20,11 +20,6 @@ from core.types import FLAG_NAMES
 _BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
 
 
-def pair_name(row: ChosenRow) -> str:
-    """Return perturbation ⟶ target gene."""
-    return f"{row.numbers['pert']} ⟶ {row.numbers['gene']}"
-
-
 def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
     """Return one row in each of the chosen runs that have it. key: of its place in the page."""
     numbers = rows[0].numbers

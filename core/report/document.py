@@ -52,7 +52,7 @@ def render(document: Document) -> bytes:
         "body",
         *document.body,
         data("figure-data", charts),
-        data("figure-templates", offline_page.templates()),
+        data("figure-templates", {base: theme.template(base).to_plotly_json() for base in theme.SURFACES}),
         *(Html(f"<script>{script}</script>") for script in scripts),
     )
     return join([Html("<!DOCTYPE html>\n"), element("html", head, body, lang="en"), Html("\n")]).encode()

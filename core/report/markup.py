@@ -15,6 +15,7 @@ class Html(str):
 
 
 Content = object  # Html, or anything whose text is shown
+_CONTROLS = dict.fromkeys({*range(32)} - {*map(ord, "\n\t")}, "�")
 _VOID = {"meta", "br", "input", "hr"}
 
 
@@ -29,17 +30,9 @@ def _attribute(name: str, value: str | int | bool) -> str:
     return f" {key}" if value is True else f' {key}="{html.escape(str(value))}"'
 
 
-def join(children: Iterable[Content], between: str = "") -> Html:
+def join(children: Iterable[Content]) -> Html:
     """Return pieces one after the other; text is escaped. Control characters that no HTML may have become �."""
-    return Html(
-        between.join(
-            child if isinstance(child, Html) else html.escape(_replace_control_characters(str(child))) for child in children
-        )
-    )
-
-
-def _replace_control_characters(text: str) -> str:
-    return "".join("�" if character < " " and character not in "\n\t" else character for character in text)
+    return Html("".join(child if isinstance(child, Html) else html.escape(str(child).translate(_CONTROLS)) for child in children))
 
 
 def data(key: str, value: Any) -> Html:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.audit.brief_checks import BARE, SHORT
 from core.report.markup import Html, element, join
 from core.report.material import Material
@@ -56,14 +54,10 @@ _WITHIN = (
 
 def show_methods(material: Material) -> Html:
     """Return how each run was scored, then the definitions."""
-    scored = [(run.name, " ".join(_describe_scoring(material, run.id))) for run in material.runs]
+    scored = [(run.name, " ".join(material.score(run.id).caveats or ("No labels here, so no score.",))) for run in material.runs]
     return join(
         [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
     )
-
-
-def _describe_scoring(material: Material, run: str) -> Sequence[str]:
-    return material.score(run).caveats or ("No labels here, so no score.",)
 
 
 def _definitions(material: Material) -> list[tuple[str, object]]:

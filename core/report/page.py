@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.audit.debate_audit import DebateAudit
 from core.report.captioned import CaptionedFigure
-from core.report.debates import pair_name, show_row
+from core.report.debates import show_row
 from core.report.document import Document, chart_place, explorer_place, theme_switch
 from core.report.figures.registry import KINDS
 from core.report.markup import Html, element, join
@@ -18,7 +17,7 @@ from core.report.parts import Parts, Sections
 from core.report.provenance import show_provenance
 from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.tables import table
-from core.report.walk import show_part
+from core.report.walk import show_stop
 from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
 
@@ -29,12 +28,13 @@ Part = tuple[str, str, Html]  # id, title, content
 def make_page(parts: Parts) -> Document:
     """Return the report: the finding first, then the answer and a few figures, then all else."""
     material = parts.material
+    stops = [show_stop(key, one, parts.links) for key, one in parts.stops.items()]
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
         ("answer", question_text(material), _answer(material)),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
-        *([("stops", "What to look at", show_part(parts.stops, parts.links))] if parts.stops else []),
-        ("runs", "Runs", _runs(material)),
+        *([("stops", "What to look at", join(stops))] if stops else []),
+        ("runs", "Runs", table(pd.DataFrame([_run_line(material, run) for run in material.runs]))),
         *_debates(material),
         *_explorers(material),
         *_appendix(parts),
@@ -89,10 +89,8 @@ def _not_drawn(appendix: Sections) -> list[Html]:
 
 
 def _contents(sections: Sequence[Part], material: Material) -> Html:
-    rows = [
-        element("li", element("a", pair_name(found[0]), href=f"#{row_key(i)}"), class_="row")
-        for i, found in enumerate(material.chosen_rows.values())
-    ]
+    names = [f"{found[0].numbers['pert']} ⟶ {found[0].numbers['gene']}" for found in material.chosen_rows.values()]
+    rows = [element("li", element("a", name, href=f"#{row_key(i)}"), class_="row") for i, name in enumerate(names)]
     items = [
         join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])])
         for key, title, _ in sections
@@ -103,10 +101,6 @@ def _contents(sections: Sequence[Part], material: Material) -> Html:
 def row_key(place: int) -> str:
     """Return the id of a chosen row's place in the page."""
     return f"row-{place + 1}"
-
-
-def _runs(material: Material) -> Html:
-    return table(pd.DataFrame([_run_line(material, run) for run in material.runs]))
 
 
 def _run_line(material: Material, run: Run) -> dict[str, object]:
@@ -170,9 +164,9 @@ def _debates(material: Material) -> list[Part]:
 def _audit(material: Material) -> Html:
     """Return whether the advocates of each debate argued, in a sentence and by role."""
     audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
-    return join([join([element("p", f"{audit.run}: {audit.sentence}", *audit.caveats), _findings(audit)]) for audit in audits])
-
-
-def _findings(audit: DebateAudit) -> Html:
-    counts = table(pd.DataFrame(audit.tables()[1].texts()))
-    return element("details", element("summary", "Counts by role"), counts)
+    blocks = []
+    for audit in audits:
+        counts = table(pd.DataFrame(audit.tables()[1].texts()))
+        blocks.append(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats))
+        blocks.append(element("details", element("summary", "Counts by role"), counts))
+    return join(blocks)

@@ -12,7 +12,6 @@ from core.report.material import Material
 from core.report.selection import ReportSelection
 from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
-from core.store.runs import Run
 
 MOST_FIGURES = 6  # before the appendix, unless somebody chose the figures
 _SENTENCES = 4  # of an answer in an abstract
@@ -30,10 +29,8 @@ def question_text(material: Material) -> str:
 
 def find_title(material: Material, selection: ReportSelection) -> str:
     """Return the finding as a title: the author's, else the verdict without its numbers."""
-    return selection.title or _draft_title(material)
-
-
-def _draft_title(material: Material) -> str:
+    if selection.title:
+        return selection.title
     if material.comparisons:
         a, b = material.comparisons[0]
         return material.comparison(a.id, b.id).finding
@@ -56,29 +53,21 @@ def answer_sentences(material: Material) -> list[str]:
         return [sentence for each in comparisons for sentence in (each.sentence, *each.remarks)]
     counted = _count_misses(material)
     first = [] if counted is None else [f"{counted}, by its likeliest label."]
-    return [*first, *_score_sentences(material, material.runs[0])]
-
-
-def _score_sentences(material: Material, run: Run) -> list[str]:
-    """Return sentences on a run's score, and whether it beats the baselines without biology."""
+    run = material.runs[0]
     found = material.score(run.id)
     if found.whole.n_labelled == 0:
-        return [f"{run.name}: no labels here, so its score is unknown."]
+        return [*first, f"{run.name}: no labels here, so its score is unknown."]
     shown = found.headline
     scored = f"{run.name} scores {shown.name} {interval_text(shown.value)} on {found.whole.n_labelled:,} labelled rows."
     verdicts = material.standing(run.id).verdicts
-    return [scored, verdicts.de.describe("DE"), verdicts.dir.describe("DIR")]
+    return [*first, scored, verdicts.de.describe("DE"), verdicts.dir.describe("DIR")]
 
 
 def find_abstract(material: Material, selection: ReportSelection) -> tuple[str, bool]:
     """Return the abstract, and whether it is an unedited draft."""
     if selection.abstract:
         return selection.abstract, False
-    return draft_abstract(material), True
-
-
-def draft_abstract(material: Material) -> str:
-    """Return the draft: the question and rows, the answer, and all runs beside the baselines without biology."""
+    # The draft: the question and rows, the answer, and all runs beside the baselines without biology
     data = material.dataset
     about = ", ".join(filter(None, (data.organism, data.context)))
     where = f" ({about})" if about else ""
@@ -87,7 +76,7 @@ def draft_abstract(material: Material) -> str:
     asks = f"{question_text(material)} The dataset {data.name}{where} has {labelled:,} labelled rows."
     said = answer_sentences(material)[:_SENTENCES]
     beside = headline({run.name: material.standing(run.id) for run in material.runs})
-    return " ".join([f"{asks}{simulated}", *said, *([] if beside in said else [beside])])
+    return " ".join([f"{asks}{simulated}", *said, *([] if beside in said else [beside])]), True
 
 
 def kinds_in_order(material: Material, kinds: Sequence[str]) -> list[str]:

@@ -19,9 +19,10 @@ _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark.
 def make_slides(parts: Parts) -> Document:
     """Return the slides of a report: the finding, the abstract and the first figures; parts without a figure are left out."""
     material = parts.material
+    title = [element("p", parts.subtitle), *show_marks(material), element("p", _KEYS, class_="muted screen")]
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
     slides = [
-        show_words("title", parts.title, _title_parts(parts)),
+        show_words("title", parts.title, title),
         show_words("abstract", question_text(material), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
@@ -29,10 +30,6 @@ def make_slides(parts: Parts) -> Document:
         show_words("end", "Sources of these numbers", _sources(material, more)),
     ]
     return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
-
-
-def _title_parts(parts: Parts) -> list[Html]:
-    return [element("p", parts.subtitle), *show_marks(parts.material), element("p", _KEYS, class_="muted screen")]
 
 
 def _figure(key: str, found: CaptionedFigure) -> Html:

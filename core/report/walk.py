@@ -13,7 +13,7 @@ from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
 from core.report.deck import make_deck, show_words
 from core.report.document import chart_place, render
-from core.report.markup import Html, element, join
+from core.report.markup import Html, element
 from core.report.material import ChosenRow
 from core.report.material_loader import load_row
 from core.scoring import row_trace
@@ -158,12 +158,8 @@ def _brief(event: Mapping[str, object], title: str) -> Html:
     return element("div", element("h3", title), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
 
 
-def show_part(keyed: Mapping[str, ShownStop], links: Links) -> Html:
-    """Return the stops as a part of the report, one below the other."""
-    return join(_show_in_report(key, one, links) for key, one in keyed.items())
-
-
-def _show_in_report(key: str, shown: ShownStop, links: Links) -> Html:
+def show_stop(key: str, shown: ShownStop, links: Links) -> Html:
+    """Return a stop as a part of the report."""
     address, words = links.of(shown.stop)
     link = element("a", words, href=address, target="_blank", rel="noopener")
     head = [element("h3", shown.stop.sentence or shown.stop.title), element("p", shown.stop.title, " · ", link, class_="kind")]

@@ -50,12 +50,14 @@ def read_content(db: Cursor, run: Run, sources: Sources, take: Callable[[Row], N
     if not rows:
         raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
     cards = _read_cards(db, run.id)
-    argued: list[tuple[int, int | None]] = []
+    argued: list[tuple[int, int | None]] = []  # of each row: roles that wrote briefs, and how many of them argued
     for row, events in traces.with_events(db, run.id, rows, [row["pair_id"] for row in rows]):
         texts = row_texts(run, row, events, cards.get(row["pair_id"], []))
-        argued.append(_count_advocates(texts["advocates"]))
+        advocates = texts["advocates"]
+        roles, arguing = {each["role"] for each in advocates}, {each["role"] for each in advocates if each["argued"]}
+        argued.append((len(roles), len(arguing) if advocates else None))
         take(texts)
-    about = _describe_run(db, run, sources) | {"hasBriefs": any(advocates for advocates, _ in argued)}
+    about = _describe_run(db, run, sources) | {"hasBriefs": any(n for n, _ in argued)}
     return SiteContent(about | _choose_first_row(db, run, rows), _columns(rows, argued))
 
 
@@ -83,14 +85,8 @@ def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
     return {pair_id: [cards[id(item)] for item in items] for pair_id, items in seen.items()}
 
 
-def _count_advocates(advocates: Sequence[Row]) -> tuple[int, int | None]:
-    """Return how many roles wrote briefs for a row, and how many of them argued; None without briefs."""
-    roles, argued = ({each["role"] for each in advocates if each["argued"] or not only} for only in (False, True))
-    return len(roles), len(argued) if advocates else None
-
-
 def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> dict[str, list[Any]]:
-    """Return the table of the rows: what they are listed and filtered by. argued: of each row as `_count_advocates` has it."""
+    """Return the table of the rows: what they are listed and filtered by. argued: roles with briefs, and those that argued."""
     flags = list(FLAG_NAMES)
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows]
@@ -102,14 +98,12 @@ def _columns(rows: Sequence[Row], argued: Sequence[tuple[int, int | None]]) -> d
     return columns
 
 
-def _score_lines(db: Cursor, run: Run, dataset: Dataset) -> list[str]:
-    """Return the score of a run, after how far the labels can be trusted that it rests on."""
-    score = score_run(load_scored_rows(db, run.id))
-    return [*filter(None, [dataset.marks.sentence]), score.sentence, *score.caveats]
-
-
 def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
     dataset = datasets.find(db, run.dataset)
+    scores: list[str] = []
+    if run.done:
+        score = score_run(load_scored_rows(db, run.id))
+        scores = [*filter(None, [dataset.marks.sentence]), score.sentence, *score.caveats]
     facts = findings.debate_facts(db, run.id)
     audited = "" if facts.briefs.empty else audit_debate(facts, run.name).sentence
     return {
@@ -118,7 +112,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "rankScores": run.has_rank_scores,
         "p_de": row_numbers.score_name(run),
         "p_up": row_numbers.score_name(run, "P(up | DE)"),
-        "scores": _score_lines(db, run, dataset) if run.done else [],
+        "scores": scores,
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
         "facts": _facts(run, dataset, sources),

@@ -60,7 +60,9 @@ class Access:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
-            expected = served_origin(self.settings) or f"{_scheme(scope)}://{headers.get('host')}"
+            expected = (
+                served_origin(self.settings) or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
+            )
             path, _ = route_of(scope)
             if not (path == STREAM and headers.getlist("origin") == [expected]):
                 await send({"type": "websocket.close", "code": 1008})
@@ -160,7 +162,3 @@ def served_origin(settings: Settings) -> str | None:
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else "")
-
-
-def _scheme(scope: Scope) -> str:
-    return "https" if scope["scheme"] == "wss" else "http"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64encode
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -163,15 +163,6 @@ def _address_here(cookie: str) -> str:
     return address if here and "\\" not in address else ""
 
 
-def _record(error: Exception) -> None:
-    """Log an unexpected error, such as one in a widget's callback; Streamlit shows it."""
-    record_error("an error that no page foresaw", error)
-
-
-def _lifespan(_: st.App) -> AbstractAsyncContextManager[None]:
-    return ending_sessions(_SETTINGS)
-
-
 _SETTINGS = load_settings()
 scrub_output(_SETTINGS)
 _FOR_OTHERS = [
@@ -189,6 +180,6 @@ app = st.App(
         Middleware(FormerAddresses),
         Middleware(BaseScript),
     ],
-    lifespan=_lifespan,
-    on_script_error=_record,
+    lifespan=lambda _: ending_sessions(_SETTINGS),
+    on_script_error=partial(record_error, "an error that no page foresaw"),  # such as one in a widget's callback
 )

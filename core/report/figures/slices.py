@@ -12,15 +12,13 @@ from core.scoring.slices import GENE_ROWS_KIND, SlicesResult
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
-    results = [(run.name, _slices(material, run.id)) for run in material.labelled_runs]
+    results = []
+    for run in material.labelled_runs:
+        scores = material.score(run.id), material.count_score(run.id)
+        results.append((run.name, SlicesResult.of(material.rows[run.id], GENE_ROWS_KIND, "mean", *scores)))
     beside = {"by": "slice", "names": "run", "overall": None, "control": None}
     figures = [captioned_runs(results, **beside)] if results else []
     return [*figures, *material.say_unlabelled("Slices")]
-
-
-def _slices(material: Material, run: str) -> SlicesResult:
-    scores = material.score(run), material.count_score(run)
-    return SlicesResult.of(material.rows[run], GENE_ROWS_KIND, "mean", *scores)
 
 
 FIGURE = FigureKind("slices", "Where the score comes from", "The score by how often genes were measured, by cost.", 50, _make)

@@ -45,20 +45,7 @@ def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
         return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
 
 
-def unfinished_readings(run: Run, rubric: Rubric) -> list[Run]:
-    """Return this run's unfinished readings for a rubric in its present wording, oldest first."""
-    of_run = [each for each in loaders.all_runs() if each.is_reading and each.parents == (run.id,) and each.status != "done"]
-    return [each for each in of_run if readings.answers_rubric(each, rubric)]
-
-
 def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
     """Return who answered a rubric about a run: "rule" or a reading's id → its title."""
     rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}
     return rule | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished_readings(run, rubric)}
-
-
-def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
-    """Show the choice of whose answers are shown: "rule" or a reading's id; None if there are not answers yet."""
-    titles = judges_of(run, rubric)
-    first = next(iter(titles), None)
-    return choose_one(place.selectbox, "judge", "Answered by", titles, first, disabled=not titles, placeholder="nothing yet")

@@ -89,10 +89,14 @@ def show(reading: Reading) -> None:
 
 def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     """Return what the browser gets: plain data."""
-    answered = {(label.pair_id, label.seq): label for label in own_labels(reading)}
+    # What the person answered about the run's texts, in this sample or another, in the order of answering
+    labels_of_run = loaders.labels(reading.rubric, reading.run.id)
+    answered = {(label.pair_id, label.seq): label for label in labels_of_run if label.author == reading.author}
     texts = loaders.texts_by_place(reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts})))
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
     left = _in_order([key for key in sampled if key not in answered], progress)
+    ahead = [_as_json(key, texts[key]) for key in left[:AHEAD]]
+    ends = np.cumsum([len(text["content"]) for text in ahead])
     last = next((key for key in reversed(answered) if key in set(sampled)), None)
     return {
         "reader": reading.token,
@@ -102,7 +106,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
         "answers": list(reading.rubric.answers),
         "done": len(sampled) - len(left),
         "total": len(sampled),
-        "texts": _ahead([_as_json(key, texts[key]) for key in left[:AHEAD]]),
+        "texts": ahead[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))],
         "last": _as_json(last, texts[last]) if last else None,
         "revealed": revealed.describe(reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts)
         if progress.revealed in answered
@@ -110,23 +114,11 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     }
 
 
-def own_labels(reading: Reading) -> list[TextLabel]:
-    """Return what the person answered about the run's texts, in this sample or another, in the order of answering."""
-    found = loaders.labels(reading.rubric, reading.run.id)
-    return [label for label in found if label.author == reading.author]
-
-
 def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
     """Return the remaining texts in reading order: a text taken back first, skipped texts last."""
     first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
-
-
-def _ahead(texts: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the first texts within a limit on their total length, at least two."""
-    ends = np.cumsum([len(text["content"]) for text in texts])
-    return list(texts[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))])
 
 
 def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,6 @@ from core.fields.record import make, option_of
 from core.methods.judge_rubric import asks_for_passage
 from core.store.runs import Run
 from core.texts import describe_duration
-from core.ui.arguments import choices
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
@@ -74,8 +73,10 @@ def _choose(name: str, known: list[str]) -> tuple[str, ...]:
 
 def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bool = False) -> None:
     """Show the unfinished readings for a rubric, and the form that starts another, folded by default."""
-    for reading in choices.unfinished_readings(run, rubric):
-        watch_job(context.workspace, READING.name, reading.id)
+    for reading in loaders.all_runs():
+        is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
+        if is_live and readings.answers_rubric(reading, rubric):
+            watch_job(context.workspace, READING.name, reading.id)
     if not context.workspace.settings.read_only:
         with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)

@@ -25,7 +25,16 @@ def show(context: PageContext, run: Run) -> None:
     if rubric is None:
         show_empty("No rubric yet: add one below.")
     else:
-        judged_by = choices.choose_judge(run, rubric, judge_place)
+        judges = choices.judges_of(run, rubric)
+        judged_by = choose_one(
+            judge_place.selectbox,
+            "judge",
+            "Answered by",
+            judges,
+            next(iter(judges), None),
+            disabled=not judges,
+            placeholder="nothing yet",
+        )
         titles = {answer: answer for answer in rubric.answers}
         answer = choose_one(answer_place.selectbox, "answer", "Answer", titles, rubric.answers[0]) or rubric.answers[0]
         _show_rubric(run, rubric, judged_by, answer)

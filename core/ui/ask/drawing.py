@@ -116,7 +116,8 @@ def stage(row: LiveRow, name: str, simulated: bool) -> str:
 
 def _speech(speech: Speech, simulated: bool) -> str:
     is_written = speech.ended_at is None
-    text = html.escape(_beginning_of(speech.content))
+    content, n = speech.content, len(speech.content)
+    text = html.escape(content if n <= _LONGEST_TEXT else f"{content[:_LONGEST_TEXT]}… ({n:,} characters in all)")
     if is_written and not speech.content:
         waiting = "asked …" if speech.streams else "its answer will come in one piece …"
         thought = f"thinking: {speech.reasoning}" if speech.reasoning else waiting
@@ -127,13 +128,6 @@ def _speech(speech: Speech, simulated: bool) -> str:
     name = f"<span>{_colour('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
     head = _div("title", name, _div("facts", _facts(speech)), _tag(simulated))
     return _div("speech", head, _div("text", text, "▍" if is_written else ""), _remark(speech.error) if speech.error else "")
-
-
-def _beginning_of(text: str) -> str:
-    """Return a text, cut to a readable length."""
-    if len(text) <= _LONGEST_TEXT:
-        return text
-    return f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters in all)"
 
 
 def _facts(speech: Speech) -> str:

@@ -71,7 +71,7 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
     st.html(_STYLE)
     finished = _from_store(workspace, run) if run.is_asked and key not in st.session_state else None
     if finished is not None:
-        _draw(finished, run)
+        _Drawn().update(finished, run)
         return finished
     if workspace.settings.read_only:
         st.caption("This workspace is read-only: you cannot watch rows here.")
@@ -81,7 +81,7 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         st.session_state[key] = Following(ask.watch(workspace, run.id))
     following: Following = st.session_state[key]
     if following.is_lost and run.is_asked and (finished := _from_store(workspace, run)) is not None:
-        _draw(finished, run)  # it ended before its events could be read: its answers were cached, or it failed at once
+        _Drawn().update(finished, run)  # it ended before its events could be read: its answers were cached, or it failed at once
         return finished
     if following.is_over:
         if following.is_lost:
@@ -89,7 +89,7 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
                 forget(run.id)
                 st.rerun()
             _show_job(workspace, run)
-        _draw(following.row, run)
+        _Drawn().update(following.row, run)
         is_next_offered = not following.is_lost and not run.is_asked
         if is_next_offered and st.button("Watch the next row", icon=":material/visibility:", key=f"next-{run.id}"):
             forget(run.id)
@@ -134,10 +134,6 @@ def _follow(workspace: Workspace, run: Run, following: Following) -> None:
         if following.look(workspace, run) or time.monotonic() - drawn_at > _TICK_S:
             drawn.update(following.row, run)
             drawn_at = time.monotonic()
-
-
-def _draw(row: LiveRow, run: Run) -> None:
-    _Drawn().update(row, run)
 
 
 class _Drawn:

@@ -86,30 +86,44 @@ class LiveRow:
         for event in events:
             is_any, self.at = True, event["at"]
             if event["kind"] == "asked" or event.get("call") in (None, *self.speeches):  # a full disk may have lost the beginning
-                _TAKES[event["kind"]](self, event)
+                _take(self, event)
         return is_any
 
 
-def _take_row(row: LiveRow, event: Mapping[str, Any]) -> None:
-    row.pair_id, row.pert, row.gene = event["pair_id"], event["pert"], event["gene"]
-    row.begun_at, row.ending = None, None
-    row.cards.clear()
-    row.speeches.clear()
+def _take(row: LiveRow, event: Mapping[str, Any]) -> None:
+    """Apply an event of a kind that a worker writes."""
+    match event["kind"]:
+        case "row":
+            row.pair_id, row.pert, row.gene = event["pair_id"], event["pert"], event["gene"]
+            row.begun_at, row.ending = None, None
+            row.cards.clear()
+            row.speeches.clear()
+        case "tool":
+            row.begun_at = row.begun_at or event["at"]
+            item = event["item"]
+            row.cards.setdefault((item["tool"], item["key"]), item)
+        case "asked":
+            row.begun_at = row.begun_at or event["at"]
+            row.speeches[event["call"]] = Speech(event["stage"], event["role"], event["seed"], event["streams"], event["at"])
+        case "ended":
+            row.ending = event
+            if event.get("given_up"):
+                row.give_up()
+        case "read" | "rejected":
+            _take_reading(row, event)
+        case _:
+            _take_text(row.speeches[event["call"]], event)
 
 
-def _take_tool(row: LiveRow, event: Mapping[str, Any]) -> None:
-    row.begun_at = row.begun_at or event["at"]
-    item = event["item"]
-    row.cards.setdefault((item["tool"], item["key"]), item)
-
-
-def _take_asked(row: LiveRow, event: Mapping[str, Any]) -> None:
-    row.begun_at = row.begun_at or event["at"]
-    row.speeches[event["call"]] = Speech(event["stage"], event["role"], event["seed"], event["streams"], event["at"])
-
-
-def _take_words(row: LiveRow, event: Mapping[str, Any]) -> None:
-    speech = row.speeches[event["call"]]
+def _take_text(speech: Speech, event: Mapping[str, Any]) -> None:
+    """Apply an event about the text of an answer: further words, its end, or its failure."""
+    if event["kind"] == "answered":
+        speech.content, speech.ended_at = event["content"], event["at"]
+        speech.tokens, speech.cached = event["tokens"], event["cached"]
+        return
+    if event["kind"] == "failed":
+        speech.error, speech.failed, speech.ended_at, speech.tokens = event["why"], True, event["at"], 0
+        return
     if event["attempt"] != speech.attempt:  # the text so far was not an answer
         speech.attempt, speech.content, speech.reasoning, speech.pieces = event["attempt"], "", "", 0
     if event.get("is_anew"):  # the text taken for the answer was thinking
@@ -124,54 +138,16 @@ def _end_of(text: str) -> str:
     return text if len(text) <= MOST_WRITTEN else f"…{text[1 - MOST_WRITTEN :]}"
 
 
-def _take_answered(row: LiveRow, event: Mapping[str, Any]) -> None:
-    speech = row.speeches[event["call"]]
-    speech.content, speech.ended_at = event["content"], event["at"]
-    speech.tokens, speech.cached = event["tokens"], event["cached"]
-
-
-def _take_failed(row: LiveRow, event: Mapping[str, Any]) -> None:
-    speech = row.speeches[event["call"]]
-    speech.error, speech.failed, speech.ended_at, speech.tokens = event["why"], True, event["at"], 0
-
-
-def _take_read(row: LiveRow, event: Mapping[str, Any]) -> None:
-    speech = _last_of(row, event)
-    if event["role"] in SIDES.get(event["stage"], ()):
-        return  # a brief that does not argue for its side, asked once more: no number is read in it, but it is
-    if speech is not None:
-        speech.p, speech.error = event["p"], "" if event["p"] is not None else _UNREAD
-
-
-def _take_rejected(row: LiveRow, event: Mapping[str, Any]) -> None:
-    speech = _last_of(row, event)
-    if speech is not None:
-        speech.error = _AGAIN + event["why"]
-
-
-def _last_of(row: LiveRow, event: Mapping[str, Any]) -> Speech | None:
-    """Return the latest answer of a stage, role and seed."""
+def _take_reading(row: LiveRow, event: Mapping[str, Any]) -> None:
+    """Apply what was read in the latest answer of a stage, role and seed, or why it is asked for once more."""
     where = (event["stage"], event["role"], event["seed"])
-    return next((s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None)
-
-
-def _take_ended(row: LiveRow, event: Mapping[str, Any]) -> None:
-    row.ending = event
-    if event.get("given_up"):
-        row.give_up()
-
-
-_TAKES = {
-    "row": _take_row,
-    "tool": _take_tool,
-    "asked": _take_asked,
-    "words": _take_words,
-    "answered": _take_answered,
-    "failed": _take_failed,
-    "read": _take_read,
-    "rejected": _take_rejected,
-    "ended": _take_ended,
-}
+    speech = next((s for s in reversed(row.speeches.values()) if (s.stage, s.role, s.seed) == where), None)
+    if speech is None:
+        return
+    if event["kind"] == "rejected":
+        speech.error = _AGAIN + event["why"]
+    elif event["role"] not in SIDES.get(event["stage"], ()):  # no number is read in a brief, although it is asked for once more
+        speech.p, speech.error = event["p"], "" if event["p"] is not None else _UNREAD
 
 
 def of_store(numbers: Mapping[str, Any], events: Sequence[Mapping[str, Any]], dossier: Sequence[Mapping[str, Any]]) -> LiveRow:

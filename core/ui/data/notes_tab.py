@@ -48,14 +48,9 @@ def _choose(notes: pd.DataFrame) -> pd.DataFrame:
     if author:
         kept &= notes["author"] == author
     if kinds:
-        kept &= _kind(notes).isin(kinds)
+        kind = pd.Series("runs", index=notes.index).mask(notes["pair_id"].notna(), "rows")
+        kept &= kind.mask(notes["figure"].notna(), "figures").isin(kinds)
     return notes[kept]
-
-
-def _kind(notes: pd.DataFrame) -> pd.Series:
-    """Return, for each note, which of `KINDS` it is about."""
-    kind = pd.Series("runs", index=notes.index).mask(notes["pair_id"].notna(), "rows")
-    return kind.mask(notes["figure"].notna(), "figures")
 
 
 def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:

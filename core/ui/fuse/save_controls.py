@@ -94,7 +94,13 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         return
     name = st.text_input("Save these settings as", key="preset_name")
     if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
-        runs.save_preset(workspace, PAGE, name, _widget_values(choice))
+        keys = [
+            *neighbour_controls.KEYS,
+            *fusion_controls.list_defaults(),
+            *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
+        ]
+        values = {key: st.session_state[key] for key in keys if key in st.session_state}
+        runs.save_preset(workspace, PAGE, name, values)
         confirm(f"Saved the preset {name.strip()}.", links.to_changes)
         st.rerun()
     gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
@@ -102,16 +108,6 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         runs.delete_preset(workspace, PAGE, gone)
         confirm(f"Deleted the preset {gone}.", links.to_changes)
         st.rerun()
-
-
-def _widget_values(choice: FusionChoice) -> dict[str, Any]:
-    """Return the values of the choice's widgets."""
-    keys = [
-        *neighbour_controls.KEYS,
-        *fusion_controls.list_defaults(),
-        *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
-    ]
-    return {key: st.session_state[key] for key in keys if key in st.session_state}
 
 
 def _apply_preset(settings: dict[str, Any]) -> None:

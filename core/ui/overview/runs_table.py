@@ -13,10 +13,8 @@ import streamlit as st
 
 from core.actions.model_servers import ENDPOINT_FILE, prices_of_runs
 from core.engine.request import Price
-from core.errors import InputError
 from core.report.figures.ladder import group_runs
 from core.scoring import terms
-from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, UNSEEN
@@ -28,7 +26,7 @@ from core.types import Flag
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.linked import bind
 from core.ui.shared.run_choice import method_text
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import show_empty
 
 # A column that shows nothing else is left out.
@@ -54,7 +52,9 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     if not context.runs:
         show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
-    prices = _find_prices(context)
+    prices: Mapping[str, Price] = {}
+    with explain_errors():  # the file of endpoints may be unreadable
+        prices = prices_of_runs(context.workspace, context.runs)
     runs, table = _build_table(context.runs, prices)
     columns = [name for name in table if name != "run"]
     hint, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
@@ -80,15 +80,6 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     run = runs[rows[0]] if rows else None
     if run is not None:
         st.switch_page(links.ROWS, query_params={"dataset": run.dataset, "run": run.id})
-
-
-def _find_prices(context: PageContext) -> dict[str, Price]:
-    """Return token prices by run id; none, and the reason, if the file of endpoints cannot be read."""
-    try:
-        return prices_of_runs(context.workspace, context.runs)
-    except InputError as error:
-        show_error(error)
-        return {}
 
 
 def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list[Run | None], pd.DataFrame]:
@@ -128,6 +119,7 @@ def _build_table(runs: Sequence[Run], prices: Mapping[str, Price]) -> tuple[list
 
 def _score_line(run: Run, standing: Standing) -> dict[str, object]:
     score, n = standing.score.whole, standing.score.whole.n_labelled
+    verdicts = (("DE", standing.verdicts.de.verdict), ("DIR", standing.verdicts.dir.verdict))
     return {
         "run": run.name,
         "rows": f"{run.done:,}, {'labelled' if n == run.done else f'{n:,} labelled' if n else 'no labels'}",
@@ -135,7 +127,7 @@ def _score_line(run: Run, standing: Standing) -> dict[str, object]:
         "public score": run.public_score,
         **_score_texts(standing.score),
         "scored": score.scored if score.n_labelled else None,
-        "against no biology": verdicts_text(standing.verdicts),
+        "against no biology": ", ".join(f"{name} {_WORDS.get(each, each)}" for name, each in verdicts if each) or None,
     }
 
 
@@ -147,12 +139,6 @@ def _score_texts(found: RunScore) -> dict[str, str | None]:
         pooled = {"DE, pooled": score.de.shown, "DIR, pooled": score.dir.shown}
         scores = {headline.name: headline.value, "DE by gene": headline.de, "DIR by gene": headline.dir, **pooled}
     return {name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()}
-
-
-def verdicts_text(found: Verdicts) -> str | None:
-    """Return the verdicts on both axes, "DE below, DIR cannot tell"; None if neither is defined."""
-    verdicts = (("DE", found.de.verdict), ("DIR", found.dir.verdict))
-    return ", ".join(f"{name} {_WORDS.get(verdict, verdict)}" for name, verdict in verdicts if verdict) or None
 
 
 def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:

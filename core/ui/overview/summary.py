@@ -5,7 +5,7 @@ Also public scores and their noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -16,7 +16,6 @@ from core.scoring import terms
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.standing import Standing, headline
 from core.store.predictions import CONFIDENTLY_WRONG
-from core.store.runs import Run
 from core.ui.overview import concerns
 from core.ui.shared import after_import, links, loaders, score_box
 from core.ui.shared.shell import PageContext
@@ -32,13 +31,17 @@ def show_first_screen(context: PageContext) -> None:
         with verdict:
             score_box.show_marks(context.dataset.marks)
     place.skeleton(height=30)
-    standings = _load_standings(context.runs, picture)
+    with picture, st.spinner("Scoring the runs …"):
+        standings = {run.id: loaders.standing(run.id) for run in context.runs}
     said = headline({run.name: standings[run.id] for run in context.runs})
     place.markdown(f"**{as_text(said)}**", help=terms.explain(f"no-biology {said}"))
     flush()
     with side:
         _show_next(context)
-        _show_bring_your_own(context)
+        if not context.workspace.settings.read_only:
+            with st.expander("Bring your own data", icon=":material/upload:"):
+                after_import.show_upload(context.workspace, "-overview", ImportOptions())
+                st.caption("Or `perturbdesk import FOLDER`. Data has more options.")
     with picture:
         _show_picture(context, standings)
     with side:
@@ -46,18 +49,6 @@ def show_first_screen(context: PageContext) -> None:
     audits = [loaders.debate_audit(run.id) for run in context.runs if run.method == "debate"]
     if sentence := debates_sentence(audit for audit in audits if audit.roles):
         verdict.markdown(as_text(sentence), help=terms.explain(sentence) or None)
-
-
-def _load_standings(runs: Sequence[Run], place: st.delta_generator.DeltaGenerator) -> dict[str, Standing]:
-    """Return the standing of each run (id). While they are computed, the place shows the run."""
-    found = {}
-    bar = place.empty()
-    for at, run in enumerate(runs):
-        if at:
-            bar.progress(at / len(runs), as_text(f"scoring {run.name} …"))
-        found[run.id] = loaders.standing(run.id)
-    bar.empty()
-    return found
 
 
 def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> None:
@@ -85,15 +76,6 @@ def _show_next(context: PageContext) -> None:
             links.to_rows(run, f"Read the rows of {as_text(run.name)}", icon=":material/forum:")
         links.to_page(links.COMPARE, "Compare it with another run", ":material/compare_arrows:")
         links.to_page(links.FUSE, "Fuse it with neighbours or another run", ":material/tune:")
-
-
-def _show_bring_your_own(context: PageContext) -> None:
-    """Show the upload and the equivalent command; nothing in a read-only workspace."""
-    if context.workspace.settings.read_only:
-        return
-    with st.expander("Bring your own data", icon=":material/upload:"):
-        after_import.show_upload(context.workspace, "-overview", ImportOptions())
-        st.caption("Or `perturbdesk import FOLDER`. Data has more options.")
 
 
 def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:

@@ -73,12 +73,8 @@ def describe_total(table: pd.DataFrame) -> str:
     """Return the known seconds and tokens of all lines, for a title."""
     tokens = table[["sent", "answered"]]
     said = [f"{number_text(float(table['seconds'].sum()), '.1f')} s"]
-    if tokens.notna().all(axis=None):
-        said.append(f"{int(tokens.to_numpy(dtype=int).sum()):,} tokens")
-    elif tokens.isna().all(axis=None):
-        said.append("tokens not known")
-    else:
-        said.append(f"{int(tokens.sum().sum()):,} tokens, some not known")
+    some = f"{int(tokens.sum().sum()):,} tokens{', some not known' * bool(tokens.isna().any(axis=None))}"
+    said.append(some if tokens.notna().any(axis=None) else "tokens not known")
     return "".join(f" · {part}" for part in said)
 
 

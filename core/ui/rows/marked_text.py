@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from core.scoring.row_trace import TAG, TAG_MEANINGS
 from core.store.text_search import pattern_of
-from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
 # An end of thinking without stored thinking is not shown.
@@ -84,7 +83,7 @@ class _Writer:
     def _link(self, found: re.Match[str]) -> str | None:
         shown = self._highlight_hits(found[0])
         if found["pmid"]:
-            return f"[{shown}]({links.pubmed_address(found['pmid'])})"
+            return f"[{shown}](https://pubmed.ncbi.nlm.nih.gov/{int(found['pmid'])}/)"
         symbol = found["symbol"].upper()
         if symbol in self.linked:
             return None
@@ -117,7 +116,8 @@ def _thinking_mark(found: re.Match[str]) -> str:
 
 def to_markdown(text: str, marks: Marks) -> str:
     """Return a text that a model wrote, with its headings, lists, bold and italic words."""
-    writer = _Writer(marks, _pattern_of_lines(marks.passages.get(text, ())))
+    passages = lines_of(marks.passages.get(text, ()))
+    writer = _Writer(marks, re.compile("|".join(map(re.escape, passages))) if passages else None)
     blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
     for line in _NOTHING_THOUGHT.sub("", text).splitlines():
         heading, item = _HEADING.match(line), _ITEM.match(line)
@@ -129,12 +129,6 @@ def to_markdown(text: str, marks: Marks) -> str:
         else:
             blocks.append(("line" if line.strip() else "", _guard(writer.line(line.strip()))))
     return _join(blocks)
-
-
-def _pattern_of_lines(passages: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return the pattern of each line of these passages; None without passages."""
-    found = lines_of(passages)
-    return re.compile("|".join(map(re.escape, found))) if found else None
 
 
 def lines_of(passages: Iterable[str]) -> list[str]:

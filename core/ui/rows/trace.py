@@ -11,7 +11,7 @@ from core.store.runs import Run
 from core.ui.rows import trace_tree
 from core.ui.rows.marked_text import Marks, to_markdown
 from core.ui.shared.loaders import RowDetails
-from core.ui.shared.widgets import as_text, heading_text, percent_text
+from core.ui.shared.widgets import as_text, coloured_text, percent_text
 
 NARROW = 0.26  # share of the width for a side that only answers
 
@@ -56,5 +56,6 @@ def _show_speech(step: Step, marks: Marks) -> None:
 
 
 def _show_text(title: str, step: Step, marks: Marks, warning: str = "") -> None:
-    heading = heading_text(title, theme.ROLE_COLOURS.get(step.event["role"], theme.NONE), warning)
-    st.markdown(f"{heading}\n\n{to_markdown(step.event['content'], marks)}")
+    colour = theme.ROLE_COLOURS.get(step.event["role"], theme.NONE)
+    remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
+    st.markdown(f"{coloured_text('▌', colour)}**{as_text(title)}**{remark}\n\n{to_markdown(step.event['content'], marks)}")

@@ -101,15 +101,6 @@ def _marked_lines(event: Event, passages: Passages) -> list[str]:
     return [without_emphasis(line) for line in lines_of(passages.get(event["content"], ()))]
 
 
-def _with_said(events: Sequence[Event]) -> list[Event]:
-    """Return the events, with an answer that is followed by a tool's call as an intermediate remark."""
-    after = [*events[1:], None]
-    return [
-        {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
-        for event, other in zip(events, after, strict=True)
-    ]
-
-
 def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[Step]:
     """Return one agent's events as a list of steps.
 
@@ -148,7 +139,13 @@ def _starts_step(event: Event, step: Step) -> bool:
 
 
 def _draw_steps(events: Sequence[Event], passages: Passages, depth: int = 0) -> list[dict[str, Any]]:
-    return [_draw_step(step, passages, depth) for step in split_into_steps(_with_said(events), depth)]
+    # An answer that is followed by a tool's call is an intermediate remark.
+    after = [*events[1:], None]
+    with_said = [
+        {**event, "kind": "said"} if event["kind"] == "answer" and other is not None and other["kind"] == "tool_call" else event
+        for event, other in zip(events, after, strict=True)
+    ]
+    return [_draw_step(step, passages, depth) for step in split_into_steps(with_said, depth)]
 
 
 def _draw_step(step: Step, passages: Passages, depth: int) -> dict[str, Any]:

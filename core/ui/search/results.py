@@ -63,17 +63,12 @@ def show(context: PageContext) -> None:
         show_recent("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
         return
     shell.set_title(phrase, "Search")
-    _show_symbols(context.dataset.id, phrase.strip())
+    rows = loaders.dataset_rows(context.dataset.id)
+    for role, title in PAGE_ROLES.items():
+        for symbol in rows.loc[rows[role].str.lower() == phrase.strip().lower(), role].unique():
+            links.to_symbol(role, symbol, f"{symbol_text(symbol)} as {title}: all its rows")
     show_recent(phrase.strip(), [])
     _show_found({run.id: run.name for run in context.runs}, context.dataset.id, TextQuery(phrase))
-
-
-def _show_symbols(dataset: str, phrase: str) -> None:
-    """Show links to the pages of a gene if the phrase is its symbol."""
-    rows = loaders.dataset_rows(dataset)
-    for role, title in PAGE_ROLES.items():
-        for symbol in rows.loc[rows[role].str.lower() == phrase.lower(), role].unique():
-            links.to_symbol(role, symbol, f"{symbol_text(symbol)} as {title}: all its rows")
 
 
 def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> None:

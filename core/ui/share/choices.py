@@ -61,7 +61,11 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
         figures = choose_several(st.multiselect, "figures", "Figures", titles, placeholder="six, the others in an appendix")
         rows = st.text_area("Rows in full, one id a line", height=100, help=_ROWS_HELP, **bind("rows"))
         methods = {each.id: each.method for each in context.runs}
-        explorers = _choose_explorers() if any(methods[key] == "fusion" for key in chosen) else "labels"
+        explorers: Explorers = "labels"
+        if any(methods[key] == "fusion" for key in chosen):
+            label, usual = "Fusions with movable weights in the file", next(iter(EXPLORERS))
+            about: dict[str, Any] = {"help": _EXPLORERS_HELP, "required": True, **bind("explorers")}
+            explorers = EXPLORERS[st.segmented_control(label, list(EXPLORERS), default=usual, **about)]
     if not chosen:
         return None
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
@@ -102,19 +106,6 @@ def write_texts(parts: Parts) -> ReportSelection:
 
 def _write_abstract(text: str) -> None:
     st.session_state["note-abstract"] = text
-
-
-def _choose_explorers() -> Explorers:
-    """Show the choice of fusions with movable weights in the file."""
-    chosen = st.segmented_control(
-        "Fusions with movable weights in the file",
-        list(EXPLORERS),
-        default=next(iter(EXPLORERS)),
-        **bind("explorers"),
-        help=_EXPLORERS_HELP,
-        required=True,
-    )
-    return EXPLORERS[chosen]
 
 
 def apply_saved(saved: Mapping[str, Any], name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import date
-from typing import Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -71,7 +70,11 @@ def show(parts: Parts) -> None:
         if rest:
             st.text(" ".join(rest))
         for key, found in parts.figures:
-            _show_figure(key, found)
+            st.markdown(f"**{as_text(found.headline)}**")
+            if found.finding:
+                st.text(found.sentence)
+            if found.chart is not None:
+                _draw(key, found)
         for key, shown in parts.stops.items():
             st.markdown(f"**{as_text(shown.stop.sentence or shown.stop.title)}**")
             if shown.figure is not None:
@@ -79,17 +82,9 @@ def show(parts: Parts) -> None:
         _show_rest(parts)
 
 
-def _show_figure(key: str, found: CaptionedFigure) -> None:
-    st.markdown(f"**{as_text(found.headline)}**")
-    if found.finding:
-        st.text(found.sentence)
-    if found.chart is not None:
-        _draw(key, found)
-
-
 def _draw(key: str, found: CaptionedFigure) -> None:
-    surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     assert found.chart is not None
+    surface = "dark" if st.context.theme.type == "dark" else "light"
     drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))  # the cached one stays
     st.plotly_chart(drawn, theme=None, key=f"preview-{key}", config={"displaylogo": False, "displayModeBar": False})
     st.caption(as_text(found.caption))

@@ -57,7 +57,9 @@ def show_package(run: Run) -> None:
     """Show a run as a submission: its problems, row by row, and the zip if it has none."""
     track = _choose_track(TRACK_OF.get(run.method, "B"), "track")
     option, more, download = st.columns([0.36, 0.32, 0.32], vertical_alignment="bottom")
-    fusion_trace = _needs_fusion_trace(run) and option.toggle(
+    # The numbers in the traces may differ from the submitted ones.
+    differs = run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in loaders.run_rows(run.id)["flags"])
+    fusion_trace = differs and option.toggle(
         "Add the fusion's arithmetic to each trace",
         help="Adds to every trace how the submitted probabilities follow from the debate's.",
         **bind("fusion_trace"),
@@ -133,12 +135,6 @@ def _choose_track(default: Track, key: str) -> Track:
     return chosen
 
 
-def _needs_fusion_trace(run: Run) -> bool:
-    """Return whether the numbers in the traces may differ from the submitted ones."""
-    flags = loaders.run_rows(run.id)["flags"]
-    return run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in flags)
-
-
 def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
     """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if any."""
     if not may_upload():
@@ -190,17 +186,14 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
         n = len(problem.rows)
         with st.container(border=True):
             rows = f", {n:,} row{'s' * (n != 1)}" if n else ""
-            st.markdown(f"**{SIGNS[problem.severity]}: {as_text(_check_name(problem.rule))}**{rows}")
+            check = CHECKS.get(problem.rule, problem.rule.replace("_", " "))
+            st.markdown(f"**{SIGNS[problem.severity]}: {as_text(check)}**{rows}")
             st.text(problem.message)
             if run is not None and problem.rule in FIXED_BY:
                 st.caption(FIXED_BY[problem.rule])
             if n:
                 with st.expander("Rows"):
                     _show_rows(problem, run, f"rows of problem {place}")
-
-
-def _check_name(rule: str) -> str:
-    return CHECKS.get(rule, rule.replace("_", " "))
 
 
 def _show_rows(problem: Problem, run: Run | None, name: str) -> None:

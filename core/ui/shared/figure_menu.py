@@ -130,6 +130,6 @@ def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame)
         text = st.text_area("Add a note", key="note_figure", help=f"Signed {workspace.settings.author}. Data lists all notes.")
         is_sent = st.form_submit_button("Save note", type="primary")
     if is_sent and text.strip():
-        run_actions.add_figure_note(workspace, run.id, title, links.relative_address(), text)
+        run_actions.add_figure_note(workspace, run.id, title, stop_buttons.address_of_view(), text)
         confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes"))
         st.rerun()

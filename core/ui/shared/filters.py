@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast, get_args
 
@@ -169,37 +168,30 @@ def show(run: Run) -> RowFilter:
         )
         text = st.text_input("Search", **bind("q"), type="search", **_in_line("gene, word or phrase"))
         with st.popover("More", icon=":material/tune:"):
-            more = _show_more_filters(run, choices)
+            wanted = RowFilter(
+                labels=tuple(labels),
+                outcome=outcome,
+                flags=tuple(FLAG_OF_NAME[name] for name in flags),
+                text=text or "",
+                p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_de")),
+                p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_up")),
+                pert=_choose_one("Perturbation", choices["pert"], "pert"),
+                gene=_choose_one("Target gene", choices["gene"], "gene"),
+                naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
+                gene_rows=_choose_one("How often the gene was measured", list(GENE_ROWS), "gene_rows"),
+                split=_choose_one("Split", choices["split"], "split"),
+                finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
+                arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
+                noted=st.toggle("Only rows with notes", **bind("noted")),
+                failed=st.toggle("Only rows that failed", **bind("failed")),
+            )
     show_active()
-    return replace(
-        more,
-        labels=tuple(labels),
-        outcome=outcome,
-        flags=tuple(FLAG_OF_NAME[name] for name in flags),
-        text=text or "",
-    )
+    return wanted
 
 
 def _in_line(placeholder: str) -> dict[str, Any]:
     """Return the arguments of a filter in the line of filters: an inactive filter shows its name."""
     return {"label_visibility": "collapsed", "placeholder": placeholder}
-
-
-def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
-    """Show the filters that are used less often."""
-    return RowFilter(
-        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_de")),
-        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_up")),
-        pert=_choose_one("Perturbation", choices["pert"], "pert"),
-        gene=_choose_one("Target gene", choices["gene"], "gene"),
-        naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
-        gene_rows=_choose_one("How often the gene was measured", list(GENE_ROWS), "gene_rows"),
-        split=_choose_one("Split", choices["split"], "split"),
-        finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
-        arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
-        noted=st.toggle("Only rows with notes", **bind("noted")),
-        failed=st.toggle("Only rows that failed", **bind("failed")),
-    )
 
 
 def _choose_one(label: str, options: list[str], key: str) -> str:

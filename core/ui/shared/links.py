@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -63,19 +63,9 @@ def base_address() -> str:
     return read_workspace().settings.base_url.rstrip("/")
 
 
-def relative_address() -> str:
-    """Return the address of the view on screen, relative to any page's, so that it is valid wherever the app is served."""
-    return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
-
-
 def page_address(file: str, **parameters: str | list[str]) -> str:
     """Return the address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
     return f"./{file}?{urlencode(parameters, doseq=True)}"
-
-
-def pubmed_address(pmid: str) -> str:
-    """Return the address of an article, by its number in PubMed."""
-    return f"https://pubmed.ncbi.nlm.nih.gov/{int(pmid)}/"
 
 
 def is_at_ncbi(dataset: Dataset) -> bool:

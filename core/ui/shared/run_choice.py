@@ -89,7 +89,8 @@ def _choose_for(address: str, runs: Sequence[Run], run: Run | None, why: str) ->
     if run is not None and _suits(run, address):
         return run, why
     found = max(reversed(runs), key=lambda each: _merits(each, address), default=None)
-    return found, "" if found is None else _reason(found)
+    what = "debate" if found is not None and found.method == "debate" else "run"
+    return found, "" if found is None else f"the latest {what}{' with labels' * bool(loaders.count_labelled(found.id))}"
 
 
 def _suits(run: Run, address: str) -> bool:
@@ -108,11 +109,6 @@ def _merits(run: Run, address: str) -> tuple[bool, ...]:
         not is_arm,
         run.method == "debate",
     )
-
-
-def _reason(run: Run) -> str:
-    what = "debate" if run.method == "debate" else "run"
-    return f"the latest {what} with labels" if loaders.count_labelled(run.id) else f"the latest {what}"
 
 
 def _describe_missing(wanted: str) -> str:

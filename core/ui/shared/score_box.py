@@ -11,7 +11,6 @@ from core.scoring.run_scores import RunScore
 from core.scoring.score_result import ScoreResult
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text
 from core.stats.intervals import Interval
-from core.stats.official_score import ScoreIntervals
 from core.texts import number_text, rows_behind
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import Number, as_text, show_numbers
@@ -29,7 +28,13 @@ def shown_text(value: Interval) -> str:
 def show_run_score(result: ScoreResult) -> None:
     """Show a run's scores side by side, and below them what to know before trusting them."""
     if result.score.headline.genes is None:
-        _show_score(result.score.whole)
+        score = result.score.whole
+        counted = {"DE": score.n_labelled, "DIR": score.dir.n, "mean": score.n_labelled}
+        numbers = [
+            _number(name, part.shown, f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])}, chance 0.5")
+            for name, part in score.parts.items()
+        ]
+        show_numbers("score", numbers, 3)
     else:
         _show_headline(result.score)
     caveats = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
@@ -43,16 +48,6 @@ def show_marks(marks: LabelMarks) -> None:
     """Show the caveats about the labels beside scores on them, if there are any."""
     if marks.sentence:
         (st.warning if marks.marked else st.caption)(as_text(marks.sentence))
-
-
-def _show_score(score: ScoreIntervals) -> None:
-    """Show DE, DIR and their mean side by side."""
-    counted = {"DE": score.n_labelled, "DIR": score.dir.n, "mean": score.n_labelled}
-    numbers = [
-        _number(name, part.shown, f"{limits_text(part.row)} by rows alone  \n{rows_behind(name, counted[name])}, chance 0.5")
-        for name, part in score.parts.items()
-    ]
-    show_numbers("score", numbers, 3)
 
 
 def _number(name: str, shown: Interval, more: str, help_text: str = "") -> Number:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -69,12 +69,6 @@ def coloured_text(text: str, colour: str) -> str:
     return f':color[{as_text(text)}]{{foreground="{colour}"}}'
 
 
-def heading_text(text: str, colour: str, warning: str = "") -> str:
-    """Return a role's name beside its colour, and a warning about its text, as Markdown to be followed by the text."""
-    remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
-    return f"{coloured_text('▌', colour)}**{as_text(text)}**{remark}"
-
-
 def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
     """Show tabs and draw only the open one; the query parameter `key` names it."""
     for tab, draw in zip(st.tabs(list(parts), **bind(key)), parts.values(), strict=True):
@@ -97,8 +91,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
     name: of the figure on its page; title: heading and name of its file; caption: run, number of rows, interval. sentence: its
     message, for a stop of a walk-through.
     """
-    surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
-    chart.update_layout(template=theme.template(surface))
+    chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))
     options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
     waiting = _waiting.get()
     if waiting is None:

@@ -9,7 +9,7 @@ leakage   what splits share, and which rows, texts, spaces and runs give labels 
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.ui.shared.loaders.cache import label_version, refresh, run_version, versions_of
+from core.ui.shared.loaders.cache import refresh, run_version, versions_of
 from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit, probe_power
 from core.ui.shared.loaders.records import (
@@ -110,7 +110,6 @@ __all__ = [
     "ids_unlike",
     "is_training_row",
     "knn_contents",
-    "label_version",
     "labels",
     "latest_changes",
     "leakage_audit",

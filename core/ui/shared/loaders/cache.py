@@ -84,11 +84,6 @@ def run_version(run: str) -> tuple[int, ...]:
     return version_of([f"run:{run}", "datasets"])
 
 
-def label_version(run: str) -> tuple[int, ...]:
-    """Return `run_version` with the counter of people's labels of texts."""
-    return version_of([f"run:{run}", "datasets", "labels"])
-
-
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
     """Return the counters of several runs, of the datasets and of the spaces: of everything that a fusion is computed from."""
     return version_of([*(f"run:{run}" for run in runs), "datasets", "spaces"])

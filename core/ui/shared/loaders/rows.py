@@ -28,6 +28,7 @@ stages = cache_by("run:{0}")(from_store(traces.stages))
 runs_with_row = from_store(predictions.runs_with)
 shared_row_counts = cache_by("runs", entries=50)(from_store(predictions.shared_row_counts))
 gene_description = from_store(pairs.symbol)
+symbol_rows = from_store(predictions.rows_of_symbol)
 
 
 _AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
@@ -98,9 +99,3 @@ def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
     with reading() as db:
         frame = pairs.symbol_facts(db, dataset)
     return {str(each["symbol"]): {str(key): value for key, value in each.items()} for each in frame.to_dict("records")}
-
-
-def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
-    """Return every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
-    with reading() as db:
-        return predictions.rows_of_symbol(db, dataset, role, symbol)
