@@ -51,9 +51,9 @@ def test_the_settings_of_a_fusion_have_the_titles_and_the_words_of_its_form() ->
 def test_the_settings_of_any_method_have_the_titles_that_it_declares() -> None:
     for name, method in methods().items():
         for option in options_of(method.settings):
-            if option.title and option.name not in ("base", "with"):
+            if option.about.title and option.name not in ("base", "with"):
                 said = settings_of(name, **{option.name: "b"})
-                assert said.startswith(f"{title_in_sentence(option.title)}: "), (name, option.name)
+                assert said.startswith(f"{title_in_sentence(option.about.title)}: "), (name, option.name)
 
 
 def test_a_setting_without_a_value_says_what_stands_in_its_place() -> None:

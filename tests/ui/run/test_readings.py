@@ -10,7 +10,6 @@ from core.actions import readings
 from core.actions.reading_settings import ReadingSettings
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
-from core.fields.record import options_of
 from core.store.runs import Run
 from core.ui.run.run_form import launchable_methods
 from tests.fakes.scripted import serving
@@ -37,7 +36,7 @@ def test_a_reading_is_watched_on_launch_and_chosen_nowhere(visit: Visit, small_w
     assert "done · 3 of 3 rows" in "".join(element.proto.text for element in launch.main.get("progress"))
     assert "my reading" in text_of(launch)
     [method] = [widget for widget in launch.selectbox if widget.label == "Method"]
-    assert not [option for option in options_of(method.settings) if "rubric" in option]
+    assert not [option for option in method.options if "rubric" in option]
     [run] = [widget for widget in launch.sidebar.selectbox if widget.label == "Run"]
     assert run.options == ["debate"]
     assert "my reading" not in text_of(visit(small_workspace, "overview"))

@@ -10,7 +10,6 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.fields.record import options_of
 from core.jobs.folder import log_tail
 from core.store import calls
 from core.store.runs import Run
@@ -46,7 +45,7 @@ def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspa
     assert "No run was started here yet" in text_of(app)
     assert "This method needs no model" in text_of(app)
     [method] = [widget for widget in app.selectbox if widget.label == "Method"]
-    assert (method.value, "evidence rules" in options_of(method.settings)) == ("evidence_rules", True)  # its name is for links
+    assert (method.value, "evidence rules" in method.options) == ("evidence_rules", True)  # its name is for links
     assert "2 rows" in text_of(app)  # Pc_Gc and Pc_Gm12, tests/cases.py
     press(app, "Start run")
     assert not app.error
