@@ -12,6 +12,7 @@ Kind = Literal["descriptions", "orthologs", "proteins", "pathways", "network", "
 MOST = 0.5  # the share of the entries from which on a file is of a kind; the others are then errors that name the entry
 SAME = 0.7  # the share of the symbols that are written in an organism's way
 PROTEIN_ID = re.compile(r"ENS[A-Z]*P\d{11}")
+_ENSEMBL_ID = re.compile(r"ENS([A-Z]*)[GTP]\d{11}(?:\.\d+)?")
 
 _SYMBOL = re.compile(r"(?=.*[A-Z0-9])[A-Za-z0-9]+(?:[-.@][A-Za-z0-9]+)*")
 _LONGEST_SYMBOL = 30  # characters
@@ -98,12 +99,13 @@ def _is_surely_gene(text: str) -> bool:
 def organism_of(symbols: Iterable[str]) -> Organism:
     """Return whose gene symbols these are: mouse if most have small letters (Stat1), human if most have none (STAT1, C9orf85).
 
-    Protein ids show it by their prefix. Symbols with one letter (C3) or none do not count; "" if too few count, or they disagree.
+    Ids of Ensembl show it by their prefix. Symbols with one letter (C3) or none do not count.
+    "" if too few count, or they disagree.
     """
     mouse = told = 0
     for symbol in symbols:
-        if PROTEIN_ID.fullmatch(symbol):
-            told, mouse = told + symbol.startswith(("ENSMUSP", "ENSP")), mouse + symbol.startswith("ENSMUSP")
+        if ensembl := _ENSEMBL_ID.fullmatch(symbol):
+            told, mouse = told + (ensembl[1] in ("", "MUS")), mouse + (ensembl[1] == "MUS")
             continue
         letters = [c for c in symbol.replace("orf", "") if c.isalpha()]
         if len(letters) > 1:

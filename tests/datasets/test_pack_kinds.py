@@ -104,6 +104,8 @@ def test_one_odd_entry_is_an_error_that_names_it_and_no_other_kind(first: bool) 
         (("ENSMUSP00000000080",), "mouse"),
         (("ENSP00000269305",), "human"),
         (("ENSRNOP00000000080",), ""),
+        (("ENSMUSG00000026104", "ENSMUSG00000018899.3"), "mouse"),
+        (("ENSG00000115415.20", "ENST00000361099"), "human"),
     ],
 )
 def test_organisms(symbols: tuple[str, ...], organism: str) -> None:

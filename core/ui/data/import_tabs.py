@@ -60,10 +60,9 @@ def show_import(context: PageContext) -> None:
             **bind("import_zeros"),
         )
     options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros)
-    upload, path, public = st.columns(3, gap="medium")
-    with upload:
-        st.markdown("**Upload**")
-        after_import.show_upload(context.workspace, "", options)
+    st.markdown("**Upload**")
+    after_import.show_upload(context.workspace, "", options)
+    path, public = st.columns(2, gap="medium")
     with path:
         _show_path(context, options)
     with public:

@@ -21,6 +21,7 @@ from core.ui.shared.widgets import as_text
 
 _PREVIEWS = "_import_previews"  # session key: (file, options) → preview
 _TABLES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".parquet", ".json", ".jsonl", ".ndjson")
+_BOXES: Final = 4  # beside each other
 _MOST_BYTES: Final = 100 << 20
 # Roles that can be given to columns although none was recognised.
 _USUAL: Final = ("id", "pert", "gene", "label", "up", "down", "p_de", "p_up_given_de", "answer", "reasoning")
@@ -76,10 +77,10 @@ def _show_summary(name: str, preview: Preview) -> None:
 def _ask_corrections(preview: Preview, key: str, options: ImportOptions) -> ImportOptions:
     """Show a choice of column for each role, of rows, and of the dataset; return the options with what was changed."""
     column_of = {column.role: column.name for column in preview.columns if column.role in ROLES}
-    places = st.columns(3)
+    places = st.columns(_BOXES)
     chosen: dict[str, str] = {}
     for i, role in enumerate(dict.fromkeys((*column_of, *_USUAL))):
-        column = _choose_column(places[i % 3], role, [c.name for c in preview.columns], column_of.get(role), key)
+        column = _choose_column(places[i % _BOXES], role, [c.name for c in preview.columns], column_of.get(role), key)
         if column is not None and column != column_of.get(role):
             chosen[role] = column
     rows, target = st.columns(2)
