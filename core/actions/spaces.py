@@ -229,8 +229,8 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
     folded = {symbol.casefold() for symbol in known}
     if not kind and any(part in folded for symbol in space.symbols for part in _BETWEEN.split(symbol.casefold())):
         kind = "symbols with additional text"
-    alike = f"which look like {kind}; expected a column symbol of" if kind else "expected"
-    later = "" if kind else "; a space of other genes is imported after their dataset"
+    alike = f"which look like {kind}; expected" if kind else "expected"
+    later = ", in a column symbol" if kind else "; a space of other genes is imported after their dataset"
     raise InputError(
         f"{path}: covers no gene of {', '.join(each.name for each in real)}: its names are "
         f"{list_some(list(space.symbols), 3)}, {alike} symbols such as {min(known)}{later}"

@@ -108,8 +108,7 @@ def load_text(
     except pa.ArrowException as error:
         where = _first_text(open_text(), source, {*header} - {*texts, symbol}, style) or first_line(error)
         raise InputError(f"{source}: cannot be read as symbols and numbers ({where})") from error
-    notes = [note for note in table.notes if note != "UTF-16"]
-    return _space_from_table(numbers.drop_columns(texts), symbol, (source, name, kept), notes + _note_texts(texts))
+    return _space_from_table(numbers.drop_columns(texts), symbol, (source, name, kept), table.notes + _note_texts(texts))
 
 
 def _read_numbers(file: io.BufferedIOBase, table: Table, types: Mapping[str, pa.DataType], style: NumberStyle) -> pa.Table:
