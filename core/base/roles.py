@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
@@ -16,7 +17,7 @@ import pandas as pd
 from core.base.tables import Table
 from core.errors import InputError, UnknownFormat
 from core.hashes import sha256_of
-from core.symbols.kinds import refuse_matrix
+from core.symbols.kinds import kind_of_names, refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
 
@@ -105,7 +106,7 @@ CHANGES: Final = ("log2_fc", "ln_fc", "log10_fc", "fold_change", "log_fc")
 # Columns that tell the base of "logFC": edgeR, limma, DESeq2, glmGamPoi and pertpy write log2, presto and nebula the natural one.
 _BASES: Final = (
     ("ln_fc", ({"auc", "pctin"}, {"avgexpr", "pctout"}, {"se", "geneid"})),
-    ("log2_fc", ({"logcpm"}, {"adjpval"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
+    ("log2_fc", ({"logcpm"}, {"adjpval"}, {"aveexpr"}, {"basemean"}, {"lfcse"}, {"fstatistic", "df1"}, {"variable", "contrast"})),
 )
 _ADJUSTED: Final = re.compile(r"adj|fdr|fwer|lfsr|svalue|corrected|bonferroni|holm|bh\b|^q|q_?val")  # in a name of p-values
 # Tables with the columns of each group side by side: role → its column, {} for the group.
@@ -279,16 +280,20 @@ def _names(table: Table) -> str:
 
 
 def _find(table: Table, role: str, free: Sequence[str], holds: Mapping[str, Holds]) -> str | None:
-    """Return the column that is most surely this; less specific names count only if no other is there."""
+    """Return the column that is most surely this; less specific names count only if no other is there.
+
+    Of columns of genes, one of symbols counts before one of identifiers.
+    """
     kind = ROLES[role]
     columns = [name for name in free if kind.holds in ("any", holds[name]) or holds[name] == "any"]
-    for key in map(fold, (*kind.names, *kind.lesser)):
-        same = [name for name in columns if fold(name) == key]
-        if len(same) > 1:
-            raise InputError(f"{table.name}: columns {', '.join(same)} may each be {role}; say which with --column {role}=NAME")
-        if same:
-            return same[0]
-    return None
+    matching = [same for key in map(fold, (*kind.names, *kind.lesser)) if (same := [n for n in columns if fold(n) == key])]
+    if role == "gene" and len(matching) > 1:
+        matching.sort(key=lambda same: bool(kind_of_names([row[table.header.index(same[0])] for row in table.sample()])))
+    if matching and len(matching[0]) > 1:
+        raise InputError(
+            f"{table.name}: columns {', '.join(matching[0])} may each be {role}; say which with --column {role}=NAME"
+        )
+    return matching[0][0] if matching else None
 
 
 def _holds(table: Table, column: int) -> Holds:
@@ -347,15 +352,19 @@ def explain_repeats(file: str, keys: pd.Series, others: pd.DataFrame) -> None:
 
     keys: of the rows that repeat one; others: further columns, with the same index.
     """
-    few = [name for name in others if 1 < others[name].nunique() <= _MOST_VALUES and _are_kinds(others[name])]
+    few = [str(name) for name in others if 1 < others[name].nunique() <= _MOST_VALUES and _are_kinds(others[name])]
     for columns in (columns for n in (1, 2, 3) for columns in itertools.combinations(few[:_MOST_COLUMNS], n)):
-        same = others[[*columns]].assign(key=keys).duplicated()
-        if same.mean() <= _LEAST_REPEATS:
-            values = "; ".join(f"{name}: {list_some([*map(str, pd.unique(others[name]))])}" for name in columns)
-            where = " ".join(f"--where {name}={others[name].iloc[0]}" for name in columns)
+        by = [others[name] for name in columns]
+        n_pairs = keys.groupby(by, sort=False).nunique()
+        chosen = n_pairs.index[int(n_pairs.argmax())]
+        is_told = others[[*columns]].assign(key=keys).duplicated().mean() <= _LEAST_REPEATS
+        if is_told and 2 * n_pairs.max() >= keys.nunique():  # a value of all pairs, as a cell line is, but no guide
+            values = "; ".join(f"{name}: {list_some([*pd.unique(others[name])])}" for name in columns)
+            wheres = zip(columns, (chosen,) if len(columns) == 1 else chosen, strict=True)
             raise InputError(
                 f"{file}: {int(keys.duplicated().sum()):,} rows name a pair that an earlier row names, with another "
-                f"{' or '.join(map(str, columns))} ({values}); say which counts, as in {where}"
+                f"{' or '.join(columns)} ({values}); say which counts, as in "
+                + " ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in wheres)
             )
 
 

@@ -166,6 +166,7 @@ def _choose(table: Table, of: Mapping[str, str], named: Mapping[str, str], for_l
             f"{table.name}: columns {quote(', '.join(table.header), 200)}; expected perturbation, gene, a fold change"
             f"{' and a p-value' if for_labels else ' or z'} of each pair; say which column is {' and which is '.join(missing)} "
             "with --column ROLE=NAME"
+            + ("; a table of one perturbation needs a column with its name" if "pert" in missing else "")
         )
     if changes[:1] == ["log_fc"] and evidences[:1] != ["z"]:
         name = of["log_fc"]

@@ -173,11 +173,23 @@ def test_repeats_that_columns_explain_are_asked_about(
     named = " or ".join(columns)
     with pytest.raises(InputError, match=f"with another {named} .*--where"):
         codes(path, table)
-    with pytest.raises(InputError, match=f"with another {named} .*--where"):
+    with pytest.raises(InputError, match=rf"with another {named} .*as in --where '?{next(iter(columns))}=[^(]*$"):
         read_predicted_table(path, PAIRS)
     pd.testing.assert_series_equal(codes(path, table, where=where), expected)
     found = read_predicted_table(path, PAIRS, TableOptions(where=where))
     np.testing.assert_array_equal(np.sign(found.signed), np.sign(all_tests()["log2_fc"]))
+
+
+def test_guides_are_nothing_to_choose_by(tmp_path: Path) -> None:
+    guides = [all_tests().assign(guide=lambda t, n=n: t["pert"] + f"_sg{n}") for n in (1, 2)]
+    with pytest.raises(InputError, match="a pair is repeated"):
+        codes(tmp_path / "de.csv", pd.concat(guides))
+
+
+def test_genes_go_by_their_symbols_where_identifiers_stand_beside(tmp_path: Path, expected: pd.Series) -> None:
+    table = all_tests().rename(columns={"gene": "symbol"})
+    identifiers = table["symbol"].map({symbol: f"ENSMUSG{i:011d}" for i, symbol in enumerate(GENES)})
+    pd.testing.assert_series_equal(codes(tmp_path / "de.csv", table.assign(gene=identifiers)), expected)
 
 
 def test_repeats_that_nothing_explains_are_refused_or_listed(tmp_path: Path) -> None:
