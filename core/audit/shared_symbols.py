@@ -120,7 +120,18 @@ def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables
             other_case.append((min(first[key]), min(second[key])))
     only_first = {key: min(first[key]) for key in first.keys() - second.keys()}
     only_second = {key: min(second[key]) for key in second.keys() - first.keys()}
-    aliases = _find_aliases(only_first, only_second, tables.proteins)
+    # Symbols that alone share a protein are one gene.
+    names: dict[str, set[str]] = {}
+    for symbol, protein in tables.proteins.items():
+        names.setdefault(protein, set()).add(symbol.casefold())
+    pairs = [tuple(sorted(keys)) for keys in names.values() if len(keys) == 2]
+    found = [
+        (only_first[one], only_second[other])
+        for x, y in pairs
+        for one, other in ((x, y), (y, x))
+        if one in only_first and other in only_second
+    ]
+    aliases = sorted(found)
     for one, other in aliases:
         only_first.pop(one.casefold(), None)
         only_second.pop(other.casefold(), None)
@@ -134,16 +145,6 @@ def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
     for symbol in set(symbols):
         spellings.setdefault(symbol.casefold(), set()).add(symbol)
     return spellings
-
-
-def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return pairs of a symbol of `a` and a symbol of `b` (by casefold) that alone share a protein, sorted."""
-    names: dict[str, set[str]] = {}
-    for symbol, protein in proteins.items():
-        names.setdefault(protein, set()).add(symbol.casefold())
-    pairs = [tuple(sorted(keys)) for keys in names.values() if len(keys) == 2]
-    found = [(a[one], b[other]) for x, y in pairs for one, other in ((x, y), (y, x)) if one in a and other in b]
-    return sorted(found)
 
 
 def _find_paralogs(a: Mapping[str, str], b: Mapping[str, str], orthologs: Mapping[str, str]) -> list[Paralogs]:

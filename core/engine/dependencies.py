@@ -133,7 +133,7 @@ def build_context(
         web.expect((row.pert for row in rows), (row.gene for row in rows))
     names = spec.options.get("names")
     return Context(
-        pairs=tuple(_without_label(row) for row in rows),
+        pairs=tuple(Pair(row.pair_id, row.pert, row.gene, None, row.split) for row in rows),
         options=dict(spec.options),
         view_of=_view_of_none if isinstance(method, ReadsTexts) else _view_of(known, viewed, spec),
         packs=packs,
@@ -192,10 +192,6 @@ def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> t
 
 def _view_of_none(_: Pair) -> LabelView:
     return LabelView(())
-
-
-def _without_label(row: Pair) -> Pair:
-    return Pair(row.pair_id, row.pert, row.gene, None, row.split)
 
 
 def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -> Callable[[Pair], LabelView]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,18 @@ def decode_entry(line: bytes) -> Entry:
         values = _parse(line)
         if values["v"] != VERSION:
             raise InputError(f"journal: a line of version {values['v']}, expected {VERSION}; update PerturbDesk to read it")
-        return _from_json(values)
+        if "again" in values:
+            return RetryMark(tuple(values["again"]))
+        content = values["failed"] if "failed" in values else values["row"]
+        calls = tuple(record_from_json(Call, call) for call in content["calls"])
+        if "failed" in values:
+            return Failed(**{**content, "calls": calls})
+        return RowResult(
+            record_from_json(Prediction, content["prediction"]),
+            tuple(TraceEvent(*event) for event in content["events"]),
+            tuple(record_from_json(Evidence, item) for item in content["evidence"]),
+            calls,
+        )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"journal: a line that cannot be read ({line[:60]!r}…: {error}), expected a row") from error
 
@@ -86,29 +97,26 @@ def _parse(line: bytes) -> Any:
 def _check(row: RowResult | Failed) -> None:
     """Raise InputError for numbers outside the range of the store's columns."""
     if isinstance(row, RowResult):
-        _check_prediction(row.prediction)
+        is_reading = row.prediction.p_source == "none"
+        for column in _NUMBERS:
+            value = getattr(row.prediction, column.name)
+            if is_reading and column.kind == "share":
+                if value is not None:
+                    raise InputError(
+                        f"row {row.prediction.pair_id!r}: {column.name} is {value}, expected none in a row of a reading"
+                    )
+                continue
+            if not (column.missing == "allowed" if value is None else 0 <= value <= column.largest):
+                found = f"{column.name} is {value}" if column.kind == "share" else f"{value:,} {column.name.replace('_', ' ')}"
+                raise InputError(f"row {row.prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}")
+        total = 0.0 if is_reading else row.prediction.prediction_up + row.prediction.prediction_down
+        if total > 1 + SUM_TOLERANCE:
+            raise InputError(f"row {row.prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
         if len(row.events) > MOST_EVENTS:
             raise InputError(f"row {pair_id_of(row)!r}: {len(row.events):,} events, expected at most {MOST_EVENTS:,}")
     tokens = calls_tokens(row.calls, spent=False)
     if not 0 <= tokens <= MOST_TOKENS:
         raise InputError(f"row {pair_id_of(row)!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}")
-
-
-def _check_prediction(prediction: Prediction) -> None:
-    """Raise InputError for numbers out of range, for a prediction without numbers, and for a row of a reading with any."""
-    is_reading = prediction.p_source == "none"
-    for column in _NUMBERS:
-        value = getattr(prediction, column.name)
-        if is_reading and column.kind == "share":
-            if value is not None:
-                raise InputError(f"row {prediction.pair_id!r}: {column.name} is {value}, expected none in a row of a reading")
-            continue
-        if not (column.missing == "allowed" if value is None else 0 <= value <= column.largest):
-            found = f"{column.name} is {value}" if column.kind == "share" else f"{value:,} {column.name.replace('_', ' ')}"
-            raise InputError(f"row {prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}")
-    total = 0.0 if is_reading else prediction.prediction_up + prediction.prediction_down
-    if total > 1 + SUM_TOLERANCE:
-        raise InputError(f"row {prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
 
 
 def _as_json(entry: Entry) -> dict[str, Any]:
@@ -125,18 +133,3 @@ def _as_json(entry: Entry) -> dict[str, Any]:
             "calls": calls,
         }
     }
-
-
-def _from_json(values: Mapping[str, Any]) -> Entry:
-    if "again" in values:
-        return RetryMark(tuple(values["again"]))
-    content = values["failed"] if "failed" in values else values["row"]
-    calls = tuple(record_from_json(Call, call) for call in content["calls"])
-    if "failed" in values:
-        return Failed(**{**content, "calls": calls})
-    return RowResult(
-        record_from_json(Prediction, content["prediction"]),
-        tuple(TraceEvent(*event) for event in content["events"]),
-        tuple(record_from_json(Evidence, item) for item in content["evidence"]),
-        calls,
-    )

@@ -41,7 +41,15 @@ async def predict_row(
         return Failed(pair.pair_id, "Cancelled", f"{method.name} gave up this row without a cause")
     error = task.exception()
     if error is None:
-        return _refuse_wrong_row(task.result(), pair, method)
+        result = task.result()
+        predicted = result.prediction.pair_id
+        if predicted != pair.pair_id:
+            message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
+        elif lacks_prediction(result, method):
+            message = f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)} give none"
+        else:
+            return result
+        return Failed(pair.pair_id, InputError.__name__, message, result.calls)
     calls = error.calls if isinstance(error, RowFailed) else ()
     cause = error.cause if isinstance(error, RowFailed) else error
     if not isinstance(cause, DeskError):
@@ -52,18 +60,6 @@ async def predict_row(
 def describe_traceback(error: BaseException) -> str:
     """Return an error with its traceback, as Python prints it."""
     return "".join(traceback.format_exception(error)).rstrip()
-
-
-def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResult | Failed:
-    """Return the result; a failure if it is of another row, or lacks the prediction that a method owes which does not read."""
-    predicted = result.prediction.pair_id
-    if predicted != pair.pair_id:
-        message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
-    elif lacks_prediction(result, method):
-        message = f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)} give none"
-    else:
-        return result
-    return Failed(pair.pair_id, InputError.__name__, message, result.calls)
 
 
 def lacks_prediction(result: RowResult, method: Method) -> bool:

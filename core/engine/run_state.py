@@ -169,7 +169,11 @@ def _observe(folder: RunFolder) -> _Observed:
     if heartbeat is not None and not _is_of_worker(heartbeat):
         heartbeat = None
     try:
-        ending = _read_ending(folder)  # read after the heartbeat, since a worker may have ended in between
+        ending = read_json(folder.done, {"state": str, "cause": str, "counts": dict, "total": int})
+        if ending is not None and not (ending["state"] in get_args(Ending) and _fits(Counts, ending["counts"])):
+            raise InputError(
+                f"{folder.done}: state or counts are not those of an ending"
+            )  # read after the heartbeat, since a worker may have ended in between
     except InputError as error:
         if heartbeat is None:
             return _Observed("crashed", describe_damage(error))
@@ -179,14 +183,6 @@ def _observe(folder: RunFolder) -> _Observed:
     if heartbeat is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, int(heartbeat["pid"]))
     return _Observed("waiting", "") if is_awaited(folder) else _Observed("crashed", describe_crash(folder))
-
-
-def _read_ending(folder: RunFolder) -> Mapping[str, Any] | None:
-    """Return the record of how the work on a run ended; None without one. Raise InputError if it was damaged."""
-    ending = read_json(folder.done, {"state": str, "cause": str, "counts": dict, "total": int})
-    if ending is not None and not (ending["state"] in get_args(Ending) and _fits(Counts, ending["counts"])):
-        raise InputError(f"{folder.done}: state or counts are not those of an ending")
-    return ending
 
 
 def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:

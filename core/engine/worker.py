@@ -173,12 +173,6 @@ class _Worker:
         self.client = client
         return client
 
-    def _stop_after_long_outage(self) -> None:
-        """Stop the run if none of several servers could be used for too long."""
-        longest_s = self.settings.longest_outage_s
-        if self.pool is not None and self.pool.waited_s > longest_s:
-            self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.notice}")
-
     def _count_spending(self, outcome: Outcome) -> None:
         try:
             self.spending.count(outcome)
@@ -306,7 +300,10 @@ class _Worker:
             try:
                 self.watch.look()
                 self._carry_out_command()
-                self._stop_after_long_outage()
+                # None of several servers could be used for too long.
+                longest_s = self.settings.longest_outage_s
+                if self.pool is not None and self.pool.waited_s > longest_s:
+                    self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.notice}")
                 if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
                     self.reporter.write_heartbeat()
                     last_at = time.monotonic()

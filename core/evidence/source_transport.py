@@ -54,16 +54,6 @@ class SourceTransport:
 
     async def _send(self, request: SourceRequest, take: Take, limit: asyncio.Timeout) -> HttpResponse:
         params = {**request.params, **self.site.identify(self.settings)}
-        return await send_request(
-            self._http_client(),
-            request.method,
-            f"{self.site.address(self.settings)}/{request.path}",
-            params=params if request.method == "GET" else None,
-            data=params if request.method == "POST" else None,
-            extensions={"trace": _trace(take, limit, self.settings.timeout_s)},
-        )
-
-    def _http_client(self) -> AsyncClient:
         if self._client is None:
             contact = f" (mailto:{self.settings.contact})" if self.settings.contact else ""
             self._client = open_http_client(
@@ -71,7 +61,14 @@ class SourceTransport:
                 max_bytes=self.settings.max_bytes,
                 headers={"User-Agent": f"PerturbDesk/{__version__}{contact}"},
             )
-        return self._client
+        return await send_request(
+            self._client,
+            request.method,
+            f"{self.site.address(self.settings)}/{request.path}",
+            params=params if request.method == "GET" else None,
+            data=params if request.method == "POST" else None,
+            extensions={"trace": _trace(take, limit, self.settings.timeout_s)},
+        )
 
 
 def _trace(take: Take, limit: asyncio.Timeout, timeout_s: float) -> Callable[[str, object], Awaitable[None]]:

@@ -98,7 +98,16 @@ def write_reply(prompt: ScriptedPrompt) -> str:
         return _write_fields(prompt, re.findall(r"`\[\[ ## (\w+) ## \]\]`", request[1]))
     last = max(("<prob>", "<answer>", "answer:"), key=asked.rfind)
     if last not in asked:
-        return _write_prose(prompt)
+        # A summary of the gene that a line names alone, else a brief about both genes
+        if summarised := re.search(r"^Gene: (\S+)$", prompt.text, re.MULTILINE):
+            return f"This is a scripted summary of {summarised[1]}; no model wrote it."
+        pert, gene = find_genes(prompt.text)
+        return (
+            f"This is a scripted brief on {pert} and {gene}; no model wrote it. "
+            f"The dossier was read for links between {pert} and {gene}, and for their neighbours. "
+            f"Where {pert} acts, its partners and programmes bear on how {gene} responds. "
+            "On these grounds the assigned side is upheld."
+        )
     if last == "<prob>":
         return f"<prob>{round(100 * prompt.draw('prob'))}</prob>"
     words = sorted(set(re.findall("<answer>([a-z][a-z ]+)</answer>", prompt.asked)))
@@ -109,36 +118,10 @@ def write_reply(prompt: ScriptedPrompt) -> str:
     return f"<answer>{answer}</answer>" + f"\n<passage>{passage}</passage>" * ("<passage>" in asked)
 
 
-def write_by_schema(prompt: ScriptedPrompt, fields: Mapping[str, Any]) -> str:
-    """Return the JSON object of a schema with texts, letters and numbers from 0 to 100."""
-    values: dict[str, Any] = {}
-    for name, field in fields.items():
-        if "enum" in field:
-            letter = _draw_letter(prompt)
-            values[name] = letter if letter in field["enum"] else prompt.choose(name, field["enum"])
-        else:
-            is_number = field["type"] == "integer"
-            values[name] = round(100 * prompt.draw(name)) if is_number else "A scripted reason, which no model gave."
-    return json.dumps(values)
-
-
 def _draw_letter(prompt: ScriptedPrompt) -> str:
     letters = scripted_probabilities(prompt)
     place = bisect_right(list(accumulate(letters.values())), prompt.draw("sample"))
     return [*letters, max(letters)][place]
-
-
-def _write_prose(prompt: ScriptedPrompt) -> str:
-    """Return a summary of the gene that a line names alone, else a brief about both genes."""
-    if summarised := re.search(r"^Gene: (\S+)$", prompt.text, re.MULTILINE):
-        return f"This is a scripted summary of {summarised[1]}; no model wrote it."
-    pert, gene = find_genes(prompt.text)
-    return (
-        f"This is a scripted brief on {pert} and {gene}; no model wrote it. "
-        f"The dossier was read for links between {pert} and {gene}, and for their neighbours. "
-        f"Where {pert} acts, its partners and programmes bear on how {gene} responds. "
-        "On these grounds the assigned side is upheld."
-    )
 
 
 def _write_fields(prompt: ScriptedPrompt, wanted: Sequence[str]) -> str:
@@ -200,7 +183,16 @@ def completion(
 ) -> Completion:
     """Return the completion of a text; the request's limit counts its reasoning first."""
     if "response_format" in body:
-        text = write_by_schema(prompt, body["response_format"]["json_schema"]["schema"]["properties"])
+        fields = body["response_format"]["json_schema"]["schema"]["properties"]
+        values: dict[str, Any] = {}
+        for name, field in fields.items():
+            if "enum" in field:
+                letter = _draw_letter(prompt)
+                values[name] = letter if letter in field["enum"] else prompt.choose(name, field["enum"])
+            else:
+                is_number = field["type"] == "integer"
+                values[name] = round(100 * prompt.draw(name)) if is_number else "A scripted reason, which no model gave."
+        text = json.dumps(values)
     for stop in body.get("stop") or ():
         text = text.partition(stop)[0]
     reasoning, content = _TOKEN.findall(reason), _TOKEN.findall(text)

@@ -155,6 +155,9 @@ def device_of(python: Path) -> Device:
 def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[str, ...]:
     """Return the command line of vLLM."""
     length = options.max_model_len or (CPU_MODEL_LEN if device == "cpu" else None)
+    # A folder's own name, because its path would appear in every run and submission
+    path = Path(options.model)
+    named = "--served-model-name" in options.extra
     return (
         # The vllm command of the CPU's package looks for a package of another name and ends.
         *((str(python), "-m", "vllm.entrypoints.openai.api_server", "--model") if device == "cpu" else ()),
@@ -165,16 +168,9 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
         *(CPU_FLAGS if device == "cpu" else ()),
         *(("--tensor-parallel-size", str(options.tensor_parallel)) if options.tensor_parallel > 1 else ()),
         *(("--max-model-len", str(length)) if length else ()),
-        *_served_name(options),
+        *(("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()),
         *options.extra,
     )
-
-
-def _served_name(options: ServerOptions) -> tuple[str, ...]:
-    """Return the name of the served model: a folder's own name, because its path would appear in every run and submission."""
-    path = Path(options.model)
-    named = "--served-model-name" in options.extra
-    return ("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
@@ -235,7 +231,14 @@ class Supervisor:
 
     def run_once(self) -> int | None:
         """Run one server and return its exit status; None if a signal or its silence ended it."""
-        check_port_free(self.place)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(self.place)
+            except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
+                raise StateError(
+                    f"{self.place[0]}, port {self.place[1]}: cannot be listened on ({error}), expected a free one"
+                ) from error
         self.say(f"starting: {' '.join(self.command)}")
         process = subprocess.Popen(
             self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=_STDERR, stderr=_STDERR, start_new_session=True
@@ -283,16 +286,6 @@ def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def check_port_free(place: Place) -> None:
-    """Raise StateError if another process listens on the port, or this machine has no such address."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(place)
-        except (OSError, UnicodeError) as error:  # of a host that cannot be one, such as a..b
-            raise StateError(f"{place[0]}, port {place[1]}: cannot be listened on ({error}), expected a free one") from error
 
 
 @contextmanager

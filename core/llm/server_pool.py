@@ -155,7 +155,14 @@ class ServerPool:
                         is_over = server.now.state != "ready" and time.monotonic() >= server.rests_until
                         if is_over and (server.check is None or server.check.done()):
                             server.check = earlier = checks.create_task(self._check(server, earlier))
-                    self._note_waiting()
+                    # Say when requests begin to wait for a server, and when they go on.
+                    if not self._n_waiting or any(now.state == "ready" for now in self.states):
+                        if self._waiting_since:
+                            self._say(f"goes on after {self.waited_s:,.0f} s without a server")
+                        self._waiting_since = 0.0
+                    elif not self._waiting_since and all(now.problem for now in self.states):
+                        self._waiting_since = time.monotonic()
+                        self._say(self.notice)
                     await asyncio.sleep(WATCH_S)
                     if names_file(self._text):
                         await self._read_file_again()
@@ -179,16 +186,6 @@ class ServerPool:
                 self._say(f"server {server.address}: ready{server.now.problem and f', after {server.now.problem}'}")
             server.now.state, server.now.problem, server.faults = "ready", "", 0
             self._some_ready.set()
-
-    def _note_waiting(self) -> None:
-        """Say when requests begin to wait for a server, and when they go on."""
-        if not self._n_waiting or any(now.state == "ready" for now in self.states):
-            if self._waiting_since:
-                self._say(f"goes on after {self.waited_s:,.0f} s without a server")
-            self._waiting_since = 0.0
-        elif not self._waiting_since and all(now.problem for now in self.states):
-            self._waiting_since = time.monotonic()
-            self._say(self.notice)
 
     async def _read_file_again(self) -> None:
         try:

@@ -67,7 +67,14 @@ async def send_streamed(
             say(words)
 
     answer = StreamedAnswer(most, show)
-    text = await server.send("POST", CHAT, stream_text(request), max(most, min(TRANSIT * most, MOST_IN_TRANSIT)), answer.take)
+    body = {**request.body, "stream": True, "stream_options": {"include_usage": True}}
+    text = await server.send(
+        "POST",
+        CHAT,
+        json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        max(most, min(TRANSIT * most, MOST_IN_TRANSIT)),
+        answer.take,
+    )
     if isinstance(text, Fault):
         return replace(text, message=f"{text.message}, with {answer.n_said:,} characters of content") if text.began else text
     try:
@@ -115,12 +122,6 @@ class _Shown:
         """Return the rest, at the end of the text."""
         shown, self._rest = self._rest, ""
         return self._scrub(shown)
-
-
-def stream_text(request: Request) -> str:
-    """Return the JSON text of a request for a stream with its usage."""
-    body = {**request.body, "stream": True, "stream_options": {"include_usage": True}}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def refuses_streams(outcome: str | Fault) -> bool:

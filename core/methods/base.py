@@ -245,8 +245,7 @@ class DerivedMethod(WithoutModel):
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
         """Return the ids of the rows to predict if a request chooses none: by default those of the base run."""
-        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
-        return rows
+        return components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
 
     def predict_rows(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> list[RowResult]:
         """Return the results of these rows. Raise InputError or StateError if they cannot be computed."""
@@ -330,5 +329,4 @@ def _list_modules() -> list[str]:
 
 def _import_method(module: str) -> Method | None:
     """Return the method in a file of this room; None without one."""
-    method: Method | None = getattr(importlib.import_module(f"{room.__name__}.{module}"), "METHOD", None)
-    return method
+    return getattr(importlib.import_module(f"{room.__name__}.{module}"), "METHOD", None)

@@ -88,7 +88,14 @@ def vocabulary_of(pairs: Iterable[Pair], packs: Packs) -> Vocabulary:
         if text.startswith(_NAME_ONLY)
     }
     full_names = {name: gene for name, gene in names.items() if len(name) >= _SHORTEST_NAME}
-    return Vocabulary(identity, _groups(identity, perts, measured), full_names)
+    # Perturbed genes, genes that are only measured, and all others; a group of one joins another.
+    of_perts = {identity[symbol.casefold()] for symbol in perts}
+    of_measured = {identity[symbol.casefold()] for symbol in measured} - of_perts
+    rest = set(identity.values()) - of_perts - of_measured
+    groups = sorted((sorted(group) for group in (of_perts, of_measured, rest) if group), key=len)
+    while len(groups) > 1 and len(groups[0]) == 1:
+        groups = sorted([[*groups[0], *groups[1]], *groups[2:]], key=len)
+    return Vocabulary(identity, groups, full_names)
 
 
 def _symbols(packs: Packs) -> Iterator[str]:
@@ -98,17 +105,6 @@ def _symbols(packs: Packs) -> Iterator[str]:
         yield from (a, b)
     for pair in packs.signs or ():
         yield from pair
-
-
-def _groups(identity: Mapping[str, str], perts: Iterable[str], measured: Iterable[str]) -> list[list[str]]:
-    """Return perturbed genes, genes that are only measured, and all others; a group of one joins another."""
-    of_perts = {identity[symbol.casefold()] for symbol in perts}
-    of_measured = {identity[symbol.casefold()] for symbol in measured} - of_perts
-    rest = set(identity.values()) - of_perts - of_measured
-    groups = sorted((sorted(group) for group in (of_perts, of_measured, rest) if group), key=len)
-    while len(groups) > 1 and len(groups[0]) == 1:
-        groups = sorted([[*groups[0], *groups[1]], *groups[2:]], key=len)
-    return groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from core.errors import InputError
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
@@ -156,16 +155,18 @@ class Fusion(DerivedMethod):
         settings = read_fusion_settings(options)
         rows, fused = load_components(components, settings)
         remarks = [*([BY_SUPPORT] * (settings.by_support != "no")), *([BY_AGREEMENT] * settings.by_agreement)]
-        results = build_results(base_rows_of(rows), fused, settings.weights(), settings.reference, remarks)
+        counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
+        results = build_results(
+            [
+                BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
+                for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
+            ],
+            fused,
+            settings.weights(),
+            settings.reference,
+            remarks,
+        )
         return rows_of_base(self.name, results, pair_ids)
-
-
-def base_rows_of(rows: pd.DataFrame) -> list[BaseRow]:
-    counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
-    return [
-        BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
-        for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
-    ]
 
 
 METHOD: BatchMethod = Fusion()

@@ -174,12 +174,10 @@ def read_answer(rubric: Rubric, reply: Reply, text: str | None = None) -> Rubric
     answer = read_option(reply.content, {**letters, **in_words})
     if isinstance(answer, Unread):
         return answer
-    return RubricAnswer(answer, _first_probability(reply, letters, answer), find_passage(text or "", copied))
-
-
-def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) -> float | None:
-    """Return the probability of the first letter among all letters; None if no log-probability belongs to the answer."""
+    # Log-probabilities that belong to another letter than the answer give no probability.
     found = letter_probabilities(reply.logprobs or (), tuple(letters), reply.content)
-    if isinstance(found, Unread) or letters[found.answered] != answer:
-        return None
-    return found.probabilities[next(iter(letters))]
+    return RubricAnswer(
+        answer,
+        (None if isinstance(found, Unread) or letters[found.answered] != answer else found.probabilities[next(iter(letters))]),
+        find_passage(text or "", copied),
+    )

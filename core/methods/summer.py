@@ -6,7 +6,7 @@ After Wu et al., "Contextualizing biological perturbation experiments through la
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
@@ -122,9 +122,11 @@ class Summer(ConversationMethod):
         de = _MIDDLE if p_de is None else p_de
         up = de * (_MIDDLE if p_up is None else p_up)
         evidence = _distinct([item for summary in summaries.values() for item in summary.evidence])
+        unknown = (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
+        not_asked = (flag for stage, flag in _NOT_ASKED.items() if stage not in by_stage)
         prediction = Prediction(
             *(pair.pair_id, up, de - up, de, p_up, "trace"),
-            flags=_flags(summaries, by_stage),
+            flags=tuple(dict.fromkeys((*unknown, *not_asked, *(flag for result in by_stage.values() for flag in result.flags)))),
             tokens=conversation.tokens,
             prompt_tokens=(await system_tokens(context, lambda: [texts.system_prompt(options)])).tokens,
             tool_calls=len(evidence),
@@ -185,7 +187,24 @@ async def _answer(
     messages = texts.answer_messages(stage, pair, words, pairs, options)
     seeds = read_seeds(options["seeds"])
     samples = await gather_all(*(_ask_sample(conversation, stage, messages, seed, context) for seed in seeds))
-    return _combine(stage, samples, partial(base_rate, view, pair, stage))._replace(retrieved=retrieved)
+    # The mean score of the samples that could be read; without any, the base rate, marked as a fallback
+    read = [sample.answer for sample in samples if sample.answer is not None]
+    p = sum(SCORES[stage][answer] for answer in read) / len(read) if read else base_rate(view, pair, stage)
+    counts = {answer: read.count(answer) for answer in SCORES[stage]}
+    said = ", ".join(f"{n} {answer}" for answer, n in counts.items())
+    text = (
+        f"Mean over {len(read)} of {len(samples)} samples ({said}): {p:.6f}."
+        if read
+        else f"None of {len(samples)} samples could be read: the base rate {p:.6f} of the labelled rows in view stands in."
+    )
+    meta = {"p": p, "fallback": not read, "read": len(read), "asked": len(samples), "answers": counts}
+    verdict = TraceEvent(stage, "MEAN", "verdict", text, 0, meta=meta)
+    flags = (
+        *((Flag.INSUFFICIENT,) if counts[INSUFFICIENT] else ()),
+        *((_FALLBACK[stage],) if not read else (Flag.FEWER_SEEDS,) if len(read) < len(samples) else ()),
+    )
+    events = (*(event for sample in samples for event in sample.events), verdict)
+    return _StageResult(p, retrieved, events, flags)
 
 
 def _retrieve(stage: Stage, pair: Pair, view: LabelView, context: Context) -> tuple[Retrieved, ...]:
@@ -214,33 +233,6 @@ async def _ask_sample(conversation: RowConversation, stage: Stage, messages: Mes
     score = None if answer is None else SCORES[stage][answer]
     event = event_of(spec, "answer", found.reply, seed=seed, answer=answer, score=score)
     return _Sample(answer, (*found.rejected, event))
-
-
-def _combine(stage: Stage, samples: Sequence[_Sample], rate: Callable[[], float]) -> _StageResult:
-    """Return the mean score of the samples that could be read; without any, the base rate, marked as a fallback."""
-    read = [sample.answer for sample in samples if sample.answer is not None]
-    p = sum(SCORES[stage][answer] for answer in read) / len(read) if read else rate()
-    counts = {answer: read.count(answer) for answer in SCORES[stage]}
-    said = ", ".join(f"{n} {answer}" for answer, n in counts.items())
-    text = (
-        f"Mean over {len(read)} of {len(samples)} samples ({said}): {p:.6f}."
-        if read
-        else f"None of {len(samples)} samples could be read: the base rate {p:.6f} of the labelled rows in view stands in."
-    )
-    meta = {"p": p, "fallback": not read, "read": len(read), "asked": len(samples), "answers": counts}
-    verdict = TraceEvent(stage, "MEAN", "verdict", text, 0, meta=meta)
-    flags = (
-        *((Flag.INSUFFICIENT,) if counts[INSUFFICIENT] else ()),
-        *((_FALLBACK[stage],) if not read else (Flag.FEWER_SEEDS,) if len(read) < len(samples) else ()),
-    )
-    return _StageResult(p, (), (*(event for sample in samples for event in sample.events), verdict), flags)
-
-
-def _flags(summaries: Mapping[Role, GeneSummary], results: Mapping[Stage, _StageResult]) -> tuple[Flag, ...]:
-    """Return the flags of a row, each once."""
-    unknown = (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
-    not_asked = (flag for stage, flag in _NOT_ASKED.items() if stage not in results)
-    return tuple(dict.fromkeys((*unknown, *not_asked, *(flag for result in results.values() for flag in result.flags))))
 
 
 def _distinct(items: Sequence[Evidence]) -> tuple[Evidence, ...]:

@@ -252,7 +252,16 @@ class RunComparison:
         change = mean.change.shown
         side, remarks = side_of(change), []
         if self.margin is not None:
-            remarks += [_margin_sentence(verdict_of(change, self.margin), self.margin)]
+            verdict = verdict_of(change, self.margin)
+            words = {
+                "confirmed": f"it is better, and the estimate is at least the {self.margin:g} that matters",
+                "confirmed, small": f"it is better, by less than the {self.margin:g} that matters",
+                "rejected": f"it is not better by the {self.margin:g} that matters",
+                "harmful": "it is worse",
+                "undecided": "these rows do not decide it",
+                "no verdict": "these rows determine no interval",
+            }
+            remarks += [f"{verdict.capitalize()}: {words[verdict]}."]
             remarks += [_equality_sentence(equivalence(change, self.margin))]
         elif side == "open" and change.se > 0:
             low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
@@ -290,18 +299,6 @@ class RunComparison:
                 f"rows the mean differs by {everywhere}."
             )
         return remarks
-
-
-def _margin_sentence(verdict: Verdict, margin: float) -> str:
-    words = {
-        "confirmed": f"it is better, and the estimate is at least the {margin:g} that matters",
-        "confirmed, small": f"it is better, by less than the {margin:g} that matters",
-        "rejected": f"it is not better by the {margin:g} that matters",
-        "harmful": "it is worse",
-        "undecided": "these rows do not decide it",
-        "no verdict": "these rows determine no interval",
-    }
-    return f"{verdict.capitalize()}: {words[verdict]}."
 
 
 def _equality_sentence(test: Equivalence) -> str:

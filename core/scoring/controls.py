@@ -226,12 +226,12 @@ def judge_run(rows: RunRows) -> Verdicts:
         found = compare_runs(count_rows(rows), rows).covered
         return Verdicts(Verdict(COUNT_ONLY, found.de.change.shown), Verdict(RARER_GENE, found.dir.change.shown))
     within = score_within(rows.arrays, "gene")
-    return Verdicts(*(Verdict(BASE_RATE, _above_half(part.macro.shown)) for part in (within.de, within.dir)))
-
-
-def _above_half(value: Interval) -> Interval:
-    """Return a score minus the base rate's score, which is exactly 0.5."""
-    return replace(value, estimate=value.estimate - 0.5, low=value.low - 0.5, high=value.high - 0.5)
+    verdicts = []
+    for part in (within.de, within.dir):
+        value = part.macro.shown
+        above = replace(value, estimate=value.estimate - 0.5, low=value.low - 0.5, high=value.high - 0.5)
+        verdicts.append(Verdict(BASE_RATE, above))
+    return Verdicts(*verdicts)
 
 
 def control_run(
@@ -242,9 +242,18 @@ def control_run(
     vectors: DE and DIR of a kNN's space with permuted vectors, of shape (n_permutations, 2); None if not computed.
     """
     counts = count_rows(rows).scores
+    # Under a protocol no row sees the labels of its own gene or perturbation.
     controls = [
         score_control(rows, BASE_RATE, "one number for every row", constant(len(rows))),
-        *(score_control(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
+        *(
+            score_control(
+                rows,
+                f"{word} mean",
+                _SEEN_MEAN.format(word),
+                constant(len(rows)) if rows.protocols else training_means(rows.index, splits, rows.positions, axis),
+            )
+            for axis, word in AXES
+        ),
         _only(score_control(rows, COUNT_ONLY, "how often each gene was measured; uses no labels", counts), "de"),
         _only(
             score_control(rows, RARER_GENE, "rarely measured genes are more likely to go up; uses no labels", counts),
@@ -257,17 +266,25 @@ def control_run(
     if rows.run.method == "knn":
         controls.append(_permuted_vectors(vectors, len(rows)))
     n = int(rows.arrays.outcome.labelled.sum())
-    fingerprint, verdicts = _fingerprint(rows, splits), judge_run(rows)
+    cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
+    of_parts = f"the mean label of the {{}}'s rows in other parts than the row, {cut.k}×{cut.k} cells, cut {cut.seed}"
+    ways = (
+        ("outside its part", of_parts, cut),
+        ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
+    )
+    means = ((*way, axis, word) for way in ways for axis, word in AXES)
+    fingerprint = tuple(
+        score_control(
+            rows, f"{word} mean, {name}", about.format(word), means_outside_part(rows.index, splits, rows.positions, axis, of)
+        )
+        for name, about, of, axis, word in means
+    )
+    verdicts = judge_run(rows)
     return RunControls(tuple(controls), fingerprint, own, verdicts, rows.scored, unit, n, rows.run, rows.marks)
 
 
 AXES: tuple[tuple[Literal["gene", "pert"], str], ...] = (("gene", "gene"), ("pert", "perturbation"))
 _SEEN_MEAN = "the mean label of the training rows of the {} that the run may see; the base rate if there is none"
-
-
-def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene", "pert"]) -> Scores:
-    """Return the means allowed by the run's label view: under a protocol no row sees its own gene or perturbation."""
-    return constant(len(rows)) if rows.protocols else training_means(rows.index, splits, rows.positions, axis)
 
 
 def constant(n: int) -> Scores:
@@ -317,22 +334,6 @@ def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
     if axis == "de":
         return replace(control, dir=None, mean=None, pooled_dir=None)
     return replace(control, de=None, mean=None, pooled_de=None)
-
-
-def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, ...]:
-    cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
-    of_parts = f"the mean label of the {{}}'s rows in other parts than the row, {cut.k}×{cut.k} cells, cut {cut.seed}"
-    ways = (
-        ("outside its part", of_parts, cut),
-        ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
-    )
-    means = ((*way, axis, word) for way in ways for axis, word in AXES)
-    return tuple(
-        score_control(
-            rows, f"{word} mean, {name}", about.format(word), means_outside_part(rows.index, splits, rows.positions, axis, of)
-        )
-        for name, about, of, axis, word in means
-    )
 
 
 def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.random.Generator) -> Control:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from core.audit.label_statements import STATED_RIGHT, TextCheck
-from core.audit.shared_symbols import SharedSymbols, SplitOverlap
+from core.audit.shared_symbols import SplitOverlap
 from core.base.result import HIDDEN, Figure, Table
 from core.scoring.leak_power import LeakPower
 from core.scoring.row_leaks import RowFinding
@@ -223,14 +223,11 @@ def check_counts(pairs: pd.DataFrame) -> CountControls:
 def _shared_findings(pair: SplitOverlap, dataset: Dataset) -> Iterator[Finding]:
     for role, symbols in (("perturbation", pair.perts), ("target gene", pair.genes)):
         if len(symbols):
-            by_design = role == "target gene" and dataset.headline == "macro"
-            yield Finding("shared", f"{pair.a} and {pair.b}", _shared_text(role, symbols, by_design=by_design))
-
-
-def _shared_text(role: str, symbols: SharedSymbols, *, by_design: bool) -> str:
-    n = len(symbols)
-    parts = [f"{n:,} {role}{'s' if n > 1 else ''} shared{' by design (PerturbQA is split by perturbation)' if by_design else ''}"]
-    for rule, pairs in (("in another case", symbols.other_case), ("under another name", symbols.aliases)):
-        if pairs:
-            parts.append(rule if len(pairs) == n else f"{len(pairs):,} of them {rule}")
-    return f"{', '.join(parts)}: {symbols.examples()}"
+            n = len(symbols)
+            parts = [f"{n:,} {role}{'s' if n > 1 else ''} shared"]
+            if role == "target gene" and dataset.headline == "macro":
+                parts[0] += " by design (PerturbQA is split by perturbation)"
+            for rule, pairs in (("in another case", symbols.other_case), ("under another name", symbols.aliases)):
+                if pairs:
+                    parts.append(rule if len(pairs) == n else f"{len(pairs):,} of them {rule}")
+            yield Finding("shared", f"{pair.a} and {pair.b}", f"{', '.join(parts)}: {symbols.examples()}")

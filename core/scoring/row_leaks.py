@@ -45,21 +45,16 @@ def check_rows(pairs: pd.DataFrame) -> tuple[RowFinding, ...]:
     ]
     for split, rows in labelled.groupby("split", sort=False):
         codes = {axis: pd.factorize(rows[axis])[0].astype(np.intp) for axis in _ROLES}
-        for what, values in _features(rows).items():
+        features = {"the order of rows in the file": np.arange(len(rows), dtype=np.float64)}
+        keys = zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
+        without_symbols = [key.replace(pert, "", 1).replace(gene, "", 1) for key, pert, gene in keys]
+        if len(set(without_symbols)) > 1:
+            digits = pd.Series(without_symbols).str.extract(r"(\d+)", expand=False)
+            features["the number in ids"] = pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
+            features["the text in ids"] = np.unique(without_symbols, return_inverse=True)[1].astype(np.float64)
+        for what, values in features.items():
             found += [RowFinding(str(split), text) for text in _tell_labels(what, values, rows, codes)]
     return tuple(found)
-
-
-def _features(rows: pd.DataFrame) -> dict[str, Floats]:
-    """Return numbers that follow from a row's position and id, by name."""
-    features = {"the order of rows in the file": np.arange(len(rows), dtype=np.float64)}
-    keys = zip(rows["pair_id"], rows["pert"], rows["gene"], strict=True)
-    without_symbols = [key.replace(pert, "", 1).replace(gene, "", 1) for key, pert, gene in keys]
-    if len(set(without_symbols)) > 1:
-        digits = pd.Series(without_symbols).str.extract(r"(\d+)", expand=False)
-        features["the number in ids"] = pd.to_numeric(digits, errors="coerce").fillna(-1.0).to_numpy(np.float64)
-        features["the text in ids"] = np.unique(without_symbols, return_inverse=True)[1].astype(np.float64)
-    return features
 
 
 def _tell_labels(what: str, values: Floats, rows: pd.DataFrame, codes: dict[str, Codes]) -> Iterator[str]:
@@ -90,7 +85,12 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
     Only names that share two rows in a row are compared: those of a copy that is whole or nearly so. Where half as many are
     nearly alike, with one other label, biology makes them so, such as that of a complex.
     """
-    weights = _weights_of_labels(labelled)
+    # By label, the log odds that a common row with it gives for a copy: −log of the label's share
+    # and of the share of pairs that were measured
+    n, measured = len(labelled), len(labelled) / max(1, labelled["pert"].nunique() * labelled["gene"].nunique())
+    weights = {
+        str(label): -log(count / n) + max(0.0, -log(measured)) for label, count in labelled["label"].value_counts().items()
+    }
     for axis, other in (("gene", "pert"), ("pert", "gene")):
         rows = {name: dict(zip(some[other], some["label"], strict=True)) for name, some in labelled.groupby(axis, sort=True)}
         by_first: dict[tuple[str, ...], list[str]] = {}
@@ -107,15 +107,6 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
         if len(pairs) > 2 * nearly:
             named = [f"{a} = {b}" for a, b in sorted(pairs)]
             yield _ROLES[axis], list_some(named, SHOWN)
-
-
-def _weights_of_labels(labelled: pd.DataFrame) -> dict[str, float]:
-    """Return, by label, the log odds that a common row with it gives for a copy.
-
-    They are −log of the label's share and of the share of pairs that were measured.
-    """
-    n, measured = len(labelled), len(labelled) / max(1, labelled["pert"].nunique() * labelled["gene"].nunique())
-    return {str(label): -log(count / n) + max(0.0, -log(measured)) for label, count in labelled["label"].value_counts().items()}
 
 
 def _compare(one: Mapping[str, str], other: Mapping[str, str], weights: Mapping[str, float]) -> tuple[float, int]:

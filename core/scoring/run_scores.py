@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -225,7 +225,12 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
     positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
     ids = [index.pair_ids[i] for i in positions.tolist()]  # shared, because a million separate texts take 60 MB
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
-    carried = _rows_by_flag(rows, (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR))
+    wanted = (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR)
+    carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
+    for row, flags in enumerate(rows["flags"]):
+        if len(flags):  # most rows have none, and a membership test takes much longer in an array than in a list
+            for flag in carried.keys() & set(flags.tolist() if isinstance(flags, np.ndarray) else flags):
+                carried[flag][row] = True
     ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
     return RunRows(
         run=run,
@@ -244,16 +249,6 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
         undirected=carried[Flag.UNCOVERED_DIR],
         marks=dataset.marks,
     )
-
-
-def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bools]:
-    """Return which rows carry each of these flags."""
-    carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
-    for row, flags in enumerate(rows["flags"]):
-        if len(flags):  # most rows have none, and a membership test takes much longer in an array than in a list
-            for flag in carried.keys() & set(flags.tolist() if isinstance(flags, np.ndarray) else flags):
-                carried[flag][row] = True
-    return carried
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:

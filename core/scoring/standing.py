@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.hashes import sha256_of
-from core.scoring.controls import Verdict, Verdicts, judge_run
+from core.scoring.controls import Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
 from core.texts import number_text
@@ -43,7 +43,10 @@ def headline(standings: Mapping[str, Standing]) -> str:
     known = {name: each for name, each in standings.items() if not math.isnan(each.score.headline.value.estimate)}
     if not known:
         return "No run has a score yet: none has labelled rows."
-    axes = {name: [axis for axis, verdict in _verdicts(each) if verdict.beats] for name, each in known.items()}
+    axes = {
+        name: [axis for axis, verdict in (("DE", each.verdicts.de), ("DIR", each.verdicts.dir)) if verdict.beats]
+        for name, each in known.items()
+    }
     beating = [name for name in known if axes[name]]
     best = max(beating or known, key=lambda name: known[name].score.headline.value.estimate)
     found = known[best].score.headline
@@ -55,10 +58,6 @@ def headline(standings: Mapping[str, Standing]) -> str:
     if len(beating) == 1:
         return f"{_name(best)} beats the baselines without biology {on}"
     return f"{len(beating)} runs beat the baselines without biology, {_name(best)} {on}"
-
-
-def _verdicts(found: Standing) -> tuple[tuple[str, Verdict], ...]:
-    return ("DE", found.verdicts.de), ("DIR", found.verdicts.dir)
 
 
 def _name(run: str) -> str:

@@ -46,8 +46,7 @@ def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
     validate.same_length(pert=perts, gene=count)
     matched = sum_by_group(perts, perts.max(initial=-1) + 1, count > 1)
     parity = 2 * (count // 2) / count
-    score: Floats = np.where(count == 1, 0.0, ROWS_PER_PERT / np.maximum(1, matched)[perts] * parity)
-    return score
+    return np.where(count == 1, 0.0, ROWS_PER_PERT / np.maximum(1, matched)[perts] * parity)
 
 
 def rarer_gene(gene: ArrayLike) -> Floats:
@@ -78,5 +77,4 @@ def score_count_controls(labels: ArrayLike, pert: ArrayLike, gene: ArrayLike) ->
 def _gene_counts(gene: ArrayLike) -> Codes:
     """Return the number of rows of each row's gene, of shape (n_rows,)."""
     codes = validate.codes("gene", gene)
-    counts: Codes = np.bincount(codes)[codes]
-    return counts
+    return np.bincount(codes)[codes]

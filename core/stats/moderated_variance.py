@@ -25,19 +25,15 @@ def moderate_variances(variances: Floats, degrees: float) -> tuple[Floats, float
     if excess <= 0:
         added, prior = _LARGEST_DEGREES, float(np.exp(logs.mean()))
     else:
-        added = min(2 * _inverse_trigamma(excess), _LARGEST_DEGREES)
+        # x with trigamma(x) = excess, by Newton's method on 1 / trigamma, which converges from below
+        x = 0.5 + 1 / excess
+        for _ in range(50):
+            step = polygamma(1, x) * (1 - polygamma(1, x) / excess) / polygamma(2, x)
+            x += float(step)
+            if -step / x < 1e-8:
+                break
+        added = min(2 * float(x), _LARGEST_DEGREES)
         prior = float(np.exp(logs.mean() + digamma(added / 2) - np.log(added / 2)))
     own = np.where(usable, variances, prior)
     moderated: Floats = (degrees * own + added * prior) / (degrees + added)
     return moderated, added
-
-
-def _inverse_trigamma(value: float) -> float:
-    """Return x with trigamma(x) = value, by Newton's method on 1 / trigamma, which converges from below."""
-    x = 0.5 + 1 / value
-    for _ in range(50):
-        step = polygamma(1, x) * (1 - polygamma(1, x) / value) / polygamma(2, x)
-        x += float(step)
-        if -step / x < 1e-8:
-            break
-    return float(x)

@@ -134,7 +134,16 @@ def corrected_rate(texts: JudgedTexts) -> RateEstimate:
 
     Raise InputError without a label.
     """
-    return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda rate: rate.effective_n)
+    # The λ of the smallest variance of independent texts, cut to [0, 1]
+    share, readings, label = _shares(texts), _readings_for_all(texts), np.nan_to_num(texts.label)
+    of_labels = share * (label - share @ label)
+    of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
+    variance = of_gap @ of_gap
+    return max(
+        _rate(texts, float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0),
+        labels_only_rate(texts),
+        key=lambda rate: rate.effective_n,
+    )
 
 
 def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> Interval:
@@ -163,15 +172,6 @@ def _shares(texts: JudgedTexts) -> Floats:
         raise InputError(f"labels: none of {len(texts):,} texts has one; expected a sample of them")
     shares: Floats = texts.weight / total
     return shares
-
-
-def _best_power(texts: JudgedTexts) -> float:
-    """Return the λ of the smallest variance of independent texts, cut to [0, 1]."""
-    share, readings, label = _shares(texts), _readings_for_all(texts), np.nan_to_num(texts.label)
-    of_labels = share * (label - share @ label)
-    of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
-    variance = of_gap @ of_gap
-    return float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0
 
 
 def _rate(texts: JudgedTexts, power: float) -> RateEstimate:

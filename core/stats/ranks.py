@@ -74,13 +74,11 @@ def equal_groups(values: ArrayLike, n_groups: int) -> Floats:
     A value of mid-rank r among n is in the group r · n_groups / n, rounded up; NaN stays NaN and is not counted.
     """
     ranks = midranks(values)
-    groups: Floats = np.ceil(ranks * n_groups / np.count_nonzero(~np.isnan(ranks)))
-    return groups
+    return np.ceil(ranks * n_groups / np.count_nonzero(~np.isnan(ranks)))
 
 
 def _ranks_among(reference: Floats, values: Floats) -> Floats:
     """Return Mid-rank of each value among the sorted `reference`; between two of its ranks for a value that it lacks."""
     below = np.searchsorted(reference, values, side="left")
     through = np.searchsorted(reference, values, side="right")
-    ranks: Floats = (below + through + 1) / 2  # for a value between two others: the number below it and a half
-    return ranks
+    return (below + through + 1) / 2

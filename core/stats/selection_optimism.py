@@ -76,7 +76,12 @@ def selection_optimism(
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
-    settings, rows = _on_shared_rows(settings), settings[0]
+    # p_up is missing in all settings if it is missing in one.
+    missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
+    settings, rows = (
+        [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings],
+        settings[0],
+    )
     rng = np.random.default_rng(plan.seed)
     values = np.full((2, 2, plan.cuts), np.nan)  # of DE and DIR: tuned and out of fold, on each cut
     both = [[_RankedTask.of(setting, k) for setting in settings] for k in range(2)]
@@ -101,12 +106,6 @@ def selection_optimism(
         float(gains.max()),
         int(defined.sum()),
     )
-
-
-def _on_shared_rows(settings: Sequence[ScoredRows]) -> list[ScoredRows]:
-    """Return the settings, with p_up missing in all of them if it is missing in one."""
-    missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
-    return [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings]
 
 
 def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:

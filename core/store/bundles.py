@@ -78,45 +78,35 @@ def add(cursor: Cursor, run: str, parts: Mapping[str, Iterable[pa.RecordBatch]])
     for part, batches in parts.items():
         for batch in batches:
             if part == "note":
-                _refuse_notes_of_others(cursor, batch)
-            _insert_batch(cursor, run, part, batch)
-
-
-def _insert_batch(cursor: Cursor, run: str, part: str, rows: pa.RecordBatch) -> None:
-    columns: dict[str, Any] = {column.name: rows[column.name] for column in TABLES[part].columns if not column.of_pair}
-    for column in TABLES[part].columns:
-        if column.kind == "words":
-            columns[column.name] = arrow_array(column, [text.split() for text in rows[column.name].to_pylist()])
-    if not TABLES[part].shared:
-        columns["run"] = pa.repeat(run, rows.num_rows)
-    insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
+                cursor.register("incoming_notes", pa.table({"id": batch["id"]}))
+                try:
+                    taken = one(cursor, "SELECT id, run FROM note SEMI JOIN incoming_notes USING (id) LIMIT 1")
+                finally:
+                    cursor.unregister("incoming_notes")
+                if taken is not None:
+                    raise InputError(f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the bundle's own run")
+            columns: dict[str, Any] = {column.name: batch[column.name] for column in TABLES[part].columns if not column.of_pair}
+            for column in TABLES[part].columns:
+                if column.kind == "words":
+                    columns[column.name] = arrow_array(column, [text.split() for text in batch[column.name].to_pylist()])
+            if not TABLES[part].shared:
+                columns["run"] = pa.repeat(run, batch.num_rows)
+            insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
 
 
 def refuse_wrong_ids(evidence_rows: Iterable[pa.RecordBatch], call_rows: Iterable[pa.RecordBatch]) -> None:
     """Raise InputError for evidence or a call whose id is not the hash of its content: others would be shown in its place."""
     for row in (row for batch in evidence_rows for row in batch.to_pylist()):
-        if row["id"] not in _evidence_ids(row):
+        # The id may be of the time as stored, without a zone, or of the same time in UTC.
+        at = row["retrieved_at"]
+        values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
+        if row["id"] not in {
+            evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))
+        }:
             raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
     for row in (row for batch in call_rows for row in batch.to_pylist()):
         if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
             raise InputError(f"call {row['id']}: its id does not belong to what was said")
-
-
-def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
-    """Return the ids that evidence may have: with its time as stored, without a zone, and with the same time in UTC."""
-    at = row["retrieved_at"]
-    values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
-    return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
-
-
-def _refuse_notes_of_others(cursor: Cursor, rows: pa.RecordBatch) -> None:
-    cursor.register("incoming_notes", pa.table({"id": rows["id"]}))
-    try:
-        taken = one(cursor, "SELECT id, run FROM note SEMI JOIN incoming_notes USING (id) LIMIT 1")
-    finally:
-        cursor.unregister("incoming_notes")
-    if taken is not None:
-        raise InputError(f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the bundle's own run")
 
 
 def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:

@@ -111,7 +111,15 @@ class Store:
         if self._identity() is None:
             self._create()
         with self._hold_lock("READ_ONLY"), self._attachment.shared(), self._cursor() as cursor:
-            self._refuse_truncated(cursor)
+            # DuckDB notices missing blocks only when it reads one; a writer would put new ones in
+            # their place.
+            [(blocks, block_bytes)] = cursor.execute(
+                "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
+            ).fetchall()
+            least = HEADERS_BYTES + blocks * block_bytes
+            size = self.file.stat().st_size
+            if size < least:
+                raise damage_error(self.file, f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
             schema.refuse_other(cursor, self.file)
         self._prepared = self._identity()
 
@@ -126,17 +134,17 @@ class Store:
                     with self._attachment.alone(made), self._cursor() as cursor:
                         schema.create(cursor)
                         cursor.execute("CHECKPOINT desk")
-                    self._set_log_aside()
+                    # The log of a store that was moved away without it may have commits, and no
+                    # other store may use it.
+                    aside = self.file.with_name(f"{self.file.name}.without-store-{time.time_ns()}.wal")
+                    with suppress(FileNotFoundError):
+                        log_of(self.file).replace(aside)
+                        LOGGER.warning(
+                            "%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name
+                        )
                     made.replace(self.file)
             except OSError as error:
                 raise explain(error, self.file) from error
-
-    def _set_log_aside(self) -> None:
-        """Rename the log of a store that was moved away without it: no other store may use it, and it may have commits."""
-        aside = self.file.with_name(f"{self.file.name}.without-store-{time.time_ns()}.wal")
-        with suppress(FileNotFoundError):
-            log_of(self.file).replace(aside)
-            LOGGER.warning("%s: the log of a store that is no longer there, moved to %s", log_of(self.file), aside.name)
 
     def state(self) -> tuple[FileStat, FileStat]:
         """Return a state that every commit changes: place, size and time of the file and of its log."""
@@ -171,7 +179,13 @@ class Store:
             lock = self._lock_of_thread(place)
             proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
         except Timeout:
-            raise StoreBusy(self._busy_message()) from None
+            try:
+                holder = self._holder.read_text()
+            except FileNotFoundError:
+                holder = "another process that is reading"
+            raise StoreBusy(
+                f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when it is done"
+            ) from None
         except sqlite3.Error as error:
             raise explain_text(error, place) or StoreError(f"{place}: cannot be used as a lock: {first_line(error)}") from error
         except OSError as error:
@@ -198,26 +212,6 @@ class Store:
             made = os.getpid(), ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
             self._of_thread.lock = made
         return made[1]
-
-    def _busy_message(self) -> str:
-        try:
-            holder = self._holder.read_text()
-        except FileNotFoundError:
-            holder = "another process that is reading"
-        return f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when it is done"
-
-    def _refuse_truncated(self, cursor: Cursor) -> None:
-        """Raise StoreDamaged if the file is shorter than its blocks.
-
-        DuckDB notices missing blocks only when it reads one; a writer would put new ones in their place.
-        """
-        [(blocks, block_bytes)] = cursor.execute(
-            "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
-        ).fetchall()
-        least = HEADERS_BYTES + blocks * block_bytes
-        size = self.file.stat().st_size
-        if size < least:
-            raise damage_error(self.file, f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:

@@ -108,17 +108,13 @@ def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
     import pyarrow as pa
 
     if column.kind == "words":
-        return _lists_of_words(values)
+        # Few lists are distinct: each of those is turned into Arrow once.
+        import pyarrow as pa
+
+        places: dict[tuple[str, ...], int] = {}
+        indices = [places.setdefault(tuple(value), len(places)) for value in values]
+        return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
     return pa.array(_json_texts(values) if column.kind == "json" else values, pa.type_for_alias(ARROW_TYPES[column.kind]))
-
-
-def _lists_of_words(values: Iterable[Sequence[str]]) -> pa.Array:
-    """Return few lists are distinct: each of those is turned into Arrow once."""
-    import pyarrow as pa
-
-    places: dict[tuple[str, ...], int] = {}
-    indices = [places.setdefault(tuple(value), len(places)) for value in values]
-    return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
 
 
 def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:

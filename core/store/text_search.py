@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.store.connection import Cursor
@@ -114,7 +114,23 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
     order = {run.id: place for place, run in enumerate(list_predicting(cursor, dataset))}
     if not wanted.phrase.split() or not order:
         return Found({}, [])
-    groups = sorted(_find_groups(cursor, list(order), wanted), key=lambda group: order[group.run])
+    runs = list(order)
+    of_runs = f"run IN ({', '.join('?' * len(runs))})"
+    traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
+                 GROUP BY run, role ORDER BY role"""
+    dossiers = f"""SELECT run, '{DOSSIER}', count(*), min(rowid, ?) FROM row_evidence
+                   WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE {contains("body")}) GROUP BY run"""
+    groups = sorted(
+        [
+            _Group(run, role, n, rows, is_evidence)
+            for query, pattern, is_evidence in (
+                (traces, pattern_of(wanted.phrase), False),
+                (dossiers, json_pattern_of(wanted.phrase), True),
+            )
+            for run, role, n, rows in cursor.execute(query, [wanted.limit, *runs, pattern]).fetchall()
+        ],
+        key=lambda group: order[group.run],
+    )
     places = [
         _Place(group.run, group.is_evidence, row)
         for group in groups
@@ -123,23 +139,6 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
     ]
     chosen = _share_out(sorted(places, key=lambda place: (order[place.run], place.is_evidence, place.row)), wanted.limit)
     return Found({(group.run, group.role): group.n for group in groups}, _read_hits(cursor, dataset, wanted.phrase, chosen))
-
-
-def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list[_Group]:
-    """Return the texts with the phrase, by run and role."""
-    of_runs = f"run IN ({', '.join('?' * len(runs))})"
-    traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
-                 GROUP BY run, role ORDER BY role"""
-    dossiers = f"""SELECT run, '{DOSSIER}', count(*), min(rowid, ?) FROM row_evidence
-                   WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE {contains("body")}) GROUP BY run"""
-    return [
-        _Group(run, role, n, rows, is_evidence)
-        for query, pattern, is_evidence in (
-            (traces, pattern_of(wanted.phrase), False),
-            (dossiers, json_pattern_of(wanted.phrase), True),
-        )
-        for run, role, n, rows in cursor.execute(query, [wanted.limit, *runs, pattern]).fetchall()
-    ]
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
@@ -172,18 +171,17 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
             [f"(.{{0,{_BEFORE + 1}}}?)({pattern})(.{{0,{_AFTER + 1}}})", dataset],
         )
         for row, run, pair_id, pert, gene, role, parts in result.fetchall():
-            words = _words_around(parts["b"], parts["h"], parts["a"], read)
+            # Cuts are at words, with an ellipsis.
+            before = parts["b"]
+            hit = parts["h"]
+            after = parts["a"]
+            cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
+            before, hit, after = read(before), read(hit), read(after)
+            if cut_before:
+                before = f"… {before.split(' ', 1)[-1]}"
+            words = (before, hit, f"{after.rsplit(' ', 1)[0]} …" if cut_after else after)
             found[_Place(run, is_evidence, row)] = Hit(run, pair_id, pert, gene, role, *words)
     return [found[place] for place in places]
-
-
-def _words_around(before: str, hit: str, after: str, read: Callable[[str], str]) -> tuple[str, str, str]:
-    """Return a hit and the words around it, each as `read` returns it; cuts are at words, with an ellipsis."""
-    cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
-    before, hit, after = read(before), read(hit), read(after)
-    if cut_before:
-        before = f"… {before.split(' ', 1)[-1]}"
-    return before, hit, f"{after.rsplit(' ', 1)[0]} …" if cut_after else after
 
 
 def _read_json(fragment: str) -> str:

@@ -78,17 +78,15 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
         "tokens_used": str(prediction.tokens or 0),
         "prompt_tokens": str(prediction.prompt_tokens or 0),
         "num_tool_calls": str(prediction.tool_calls or 0),
-        "num_distinct_tools": str(len(_tools_in_trace(row)) or contents.distinct_tools.get(prediction.pair_id, 0)),
+        "num_distinct_tools": str(
+            len({event.role for event in row.events if event.kind == "tool_call"})
+            or contents.distinct_tools.get(prediction.pair_id, 0)
+        ),
         "model_name": contents.model or NO_TRACE,
     }
     if contents.track == "A":
         return cells | dict(_seed_cells(row))
     return cells | {"reasoning_trace": _trace(row, contents)}
-
-
-def _tools_in_trace(row: RowResult) -> set[str]:
-    """Return the tools named in a row's trace."""
-    return {event.role for event in row.events if event.kind == "tool_call"}
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
@@ -115,12 +113,8 @@ def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
     prediction = row.prediction
     for seed in SEEDS:
         up, down = answers.get(seed, (prediction.prediction_up, prediction.prediction_down))
-        text = _seed_text(row, seed)
+        text = "\n\n".join(event.content for event in _of_seed(row, seed))
         yield from zip(seed_columns(seed), (repr(float(up)), repr(float(down)), text if text.strip() else NO_TRACE), strict=True)
-
-
-def _seed_text(row: RowResult, seed: int) -> str:
-    return "\n\n".join(event.content for event in _of_seed(row, seed))
 
 
 def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:

@@ -181,17 +181,12 @@ def read_answer(text: str) -> Label | None:
     plain = readable(reply)
     if REFUSES.search(plain):
         return None
-    for part in (_answer_part(plain), plain):
+    marks = list(_ANSWER.finditer(plain))
+    for part in (plain[marks[-1].end() :].strip() if marks else plain.strip().rpartition("\n")[2], plain):
         named = _find_labels(part)
         if len(named) == 1:
             return named.pop()
     return None
-
-
-def _answer_part(text: str) -> str:
-    """Return the text after the last "Answer:", or the last line that is not empty."""
-    marks = list(_ANSWER.finditer(text))
-    return text[marks[-1].end() :].strip() if marks else text.strip().rpartition("\n")[2]
 
 
 def _find_labels(text: str) -> set[Label]:

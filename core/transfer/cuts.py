@@ -100,7 +100,9 @@ def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -
     seeds = tuple(cut.seed for cut in cuts)
     name = NAME if seeds == SEEDS else f"mean of the cuts of seeds {', '.join(map(str, seeds))}"
     everyone = [tasks(outcome, cut.scores) for cut in cuts]
-    some = [[_among(task, cut.covered) for task in tasks(outcome, cut.covered_scores)] for cut in cuts]
+    some = [
+        [Task(task.rows & cut.covered, task.positive, task.values) for task in tasks(outcome, cut.covered_scores)] for cut in cuts
+    ]
     cells = [cut.cells for cut in cuts]
     coverage = float(np.mean([cut.covered.mean() for cut in cuts])) if len(rows) else float("nan")
     ever = np.any([cut.covered for cut in cuts], axis=0)
@@ -111,10 +113,6 @@ def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -
         _mean_score(everyone, cells, outcome, rows, f"{name}, inside {k}×{k} cells"),
         _mean_score(some, cells, outcome.take(ever), rows, f"{name}, inside {k}×{k} cells"),
     )
-
-
-def _among(task: Task, chosen: Bools) -> Task:
-    return Task(task.rows & chosen, task.positive, task.values)
 
 
 def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcome: Outcome, rows: Rows, scored: str) -> CutScores:

@@ -146,7 +146,9 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
     """
     if not components:
         raise InputError("components: got none; expected at least the base")
-    validate.same_length(**{name: column for c in components for name, column in _named_columns(c)})
+    validate.same_length(
+        **{name: column for c in components for name, column in [(f"{c.name} p_de", c.p_de), (f"{c.name} p_up", c.p_up)]}
+    )
     scale = _stack_scales(components)
     if reference == "population":
         return Percentiles(
@@ -218,10 +220,6 @@ def _weights_with_base(name: str, others: ArrayLike) -> Floats:
     if not np.isfinite(array).all() or (array < 0).any() or np.min(base, initial=0.0) < -TOLERANCE:
         raise SettingError(name, f"got {array.tolist()}; expected weights from 0 that sum to at most 1")
     return np.concatenate((np.maximum(base, 0.0)[None], array))
-
-
-def _named_columns(component: Component) -> list[tuple[str, Floats]]:
-    return [(f"{component.name} p_de", component.p_de), (f"{component.name} p_up", component.p_up)]
 
 
 def _percentiles_against_reference(component: Component, reference: Floats | None, values: Floats) -> Floats:

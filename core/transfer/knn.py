@@ -123,7 +123,27 @@ def weighted_label_sums(
         swapped = None if parts is None else parts.swap_axes()
         return axis_sums(queries.swap_axes(), known.swap_axes(), require_similarity(similar.pert, "pert"), power, k, swapped)
     both = require_similarity(similar.gene, "gene"), require_similarity(similar.pert, "pert")
-    return two_axis_sums(queries, known, both, power, k, parts)
+    swapped = None if parts is None else parts.swap_axes()
+    genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)
+    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
+    shape = len(genes.genes), len(perts.genes)
+    labels = [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]
+    sums = np.empty((len(queries), 4))
+    for near in weight_chunks(queries, genes, both[0], power, parts):
+        spread = [near.weights @ label for label in labels] if k is None else []
+        near_thresholds = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
+        for far in weight_chunks(queries.take(near.rows).swap_axes(), perts, both[1], power, swapped):
+            far_thresholds = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
+            for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
+                batch_rows = far.rows[batch]
+                pert_weights = zero_below(far.weights[far.gene[batch]], far_thresholds[batch])
+                if k is None:
+                    reached = [part[near.gene[batch_rows]] for part in spread]
+                else:
+                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_thresholds[batch_rows]))
+                    reached = [(chosen @ label).toarray() for label in labels]
+                sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
+    return sums
 
 
 def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
@@ -136,38 +156,3 @@ def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
 def _ratio(part: Floats, whole: Floats) -> Floats:
     ratio: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
     return ratio
-
-
-def two_axis_sums(
-    queries: Rows,
-    known: Knowledge,
-    similarities: tuple[Similarity, Similarity],
-    power: float,
-    k: int | None,
-    parts: Parts | None,
-) -> Floats:
-    """Return the label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
-
-    similarities: of genes and of perturbations. k: number of nearest genes and perturbations that count, None for all.
-    """
-    swapped = None if parts is None else parts.swap_axes()
-    genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)
-    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
-    shape = len(genes.genes), len(perts.genes)
-    labels = [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]
-    sums = np.empty((len(queries), 4))
-    for near in weight_chunks(queries, genes, similarities[0], power, parts):
-        spread = [near.weights @ label for label in labels] if k is None else []
-        near_thresholds = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
-        for far in weight_chunks(queries.take(near.rows).swap_axes(), perts, similarities[1], power, swapped):
-            far_thresholds = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
-            for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
-                batch_rows = far.rows[batch]
-                pert_weights = zero_below(far.weights[far.gene[batch]], far_thresholds[batch])
-                if k is None:
-                    reached = [part[near.gene[batch_rows]] for part in spread]
-                else:
-                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_thresholds[batch_rows]))
-                    reached = [(chosen @ label).toarray() for label in labels]
-                sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
-    return sums

@@ -11,7 +11,6 @@ from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similarities, Weighting, require_similarity
 from core.transfer.label_sums import TIE_FACTOR, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, visible_rows
-from core.transfer.similarity import Similarity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +54,13 @@ def explain_prior(
     for axis in axes:
         given = require_similarity(similar.gene if axis == "gene" else similar.pert, axis)
         code, codes = (row[1], known.rows.gene) if axis == "gene" else (row[0], known.rows.pert)
-        similarity = similarity * _similarity_on_axis(given, code, codes[rows], weighting.k)
+        # The similarity to each row on one axis, 0 beyond the k nearest symbols
+        symbols, position = np.unique(codes[rows], return_inverse=True)
+        values = given.block(np.array([code], dtype=np.intp), symbols)[0]
+        if weighting.k is not None and weighting.k < len(symbols):
+            values = np.where(values >= np.partition(values, -weighting.k)[-weighting.k] * TIE_FACTOR, values, 0.0)
+        of_rows: Floats = values[position]
+        similarity = similarity * of_rows
     return _provenance_of(known, rows, similarity, weighting)
 
 
@@ -109,16 +114,6 @@ def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: fl
     near = near[shares[near] > 0]
     n_rows = int(visible[weights > 0, LABELLED].sum())
     return HeaviestSymbols(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
-
-
-def _similarity_on_axis(similarity: Similarity, code: int, codes: Codes, k: int | None) -> Floats:
-    """Return the similarity to each row on one axis, 0 beyond the k nearest symbols."""
-    symbols, position = np.unique(codes, return_inverse=True)
-    values = similarity.block(np.array([code], dtype=np.intp), symbols)[0]
-    if k is not None and k < len(symbols):
-        values = np.where(values >= np.partition(values, -k)[-k] * TIE_FACTOR, values, 0.0)
-    of_rows: Floats = values[position]
-    return of_rows
 
 
 def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, weighting: Weighting) -> Provenance:

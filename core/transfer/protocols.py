@@ -155,7 +155,13 @@ def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
     queries, known, similarity = knn.queries, knn.known, knn.similarity
     parts = parts_of(protocol, queries, known.rows)
     if parts is None:
-        _refuse_own_labels(queries, known)
+        width = max(int(rows.gene.max(initial=0)) for rows in (queries, known.rows)) + 1
+        seen = np.isin(queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene)
+        if seen.any():
+            raise InputError(
+                f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label. "
+                "Expected other rows than the labelled ones, or the protocol loo or folds"
+            )
     null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, parts)
     groups = query_groups(protocol, knn, parts)
     priors = priors_of_groups(groups, queries, known, similarity, parts)
@@ -169,10 +175,24 @@ def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | No
     """
     leaks = find_leaking_spaces(knn.spaces, knn.evaluated)
     for space in leaks:
-        _refuse_leaking_space(space, protocol)
+        if protocol.kind != "folds" or space.rebuild is None:
+            raise InputError(
+                f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "
+                f"(protocol {protocol.kind}). Expected other labels, or folds with a builder that remakes it for each cell"
+            )
     cells = cells_of(protocol, knn.queries, parts)
     if leaks and parts is not None and cells is not None:
-        return _groups_by_cell(knn, parts, cells)
+        # One group for each cell, with spaces rebuilt from the rows visible to the cell
+        groups = []
+        for cell in np.unique(cells):
+            rows = np.flatnonzero(cells == cell)
+            pair = int(knn.queries.pert[rows[0]]), int(knn.queries.gene[rows[0]])
+            visible = visible_rows(pair, knn.known.rows, parts)
+            # The space from the visible labelled rows alone; the same space if it was not built from labels
+            rebuilt = [(space if space.rebuild is None else Space(space.name, space.rebuild(visible))) for space in knn.spaces]
+            base = knn.known.take(visible)
+            groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.similarity), None))
+        return tuple(groups)
     similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.similarity)
     return (QueryGroup(np.arange(len(knn.queries)), knn.known, np.arange(len(knn.known)), similar, parts),)
 
@@ -222,35 +242,3 @@ def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
     parts = np.full(codes.max(initial=-1) + 1, -1)
     parts[used] = rng.permutation(len(used)) % k
     return parts
-
-
-def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGroup, ...]:
-    """Return one group for each cell, with spaces rebuilt from the rows visible to the cell."""
-    groups = []
-    for cell in np.unique(cells):
-        rows = np.flatnonzero(cells == cell)
-        pair = int(knn.queries.pert[rows[0]]), int(knn.queries.gene[rows[0]])
-        visible = visible_rows(pair, knn.known.rows, parts)
-        # The space from the visible labelled rows alone; the same space if it was not built from labels
-        rebuilt = [(space if space.rebuild is None else Space(space.name, space.rebuild(visible))) for space in knn.spaces]
-        base = knn.known.take(visible)
-        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.similarity), None))
-    return tuple(groups)
-
-
-def _refuse_leaking_space(space: Space, protocol: EvaluationProtocol) -> None:
-    if protocol.kind != "folds" or space.rebuild is None:
-        raise InputError(
-            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "
-            f"(protocol {protocol.kind}). Expected other labels, or folds with a builder that remakes it for each cell"
-        )
-
-
-def _refuse_own_labels(queries: Rows, known: Knowledge) -> None:
-    width = max(int(rows.gene.max(initial=0)) for rows in (queries, known.rows)) + 1
-    seen = np.isin(queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene)
-    if seen.any():
-        raise InputError(
-            f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label. "
-            "Expected other rows than the labelled ones, or the protocol loo or folds"
-        )

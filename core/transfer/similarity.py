@@ -129,7 +129,8 @@ class SimilarityMatrices:
         """See `Similarity`."""
         total = np.zeros((len(queries), len(known)))
         for matrix, covered in zip(self.matrices, self.covered, strict=True):
-            part = _block_of(matrix, queries, known)
+            whole = np.arange(len(matrix))
+            part = matrix if np.array_equal(queries, whole) and np.array_equal(known, whole) else matrix[queries[:, None], known]
             total += part if covered.all() else np.where(covered[queries, None] & covered[known], part, 0.0)
         return _mean(total, self.covered, queries, known)
 
@@ -175,7 +176,7 @@ class OwnSimilarity:
 
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
-        return _own_as_one(self.similarity.block(queries, known), queries, known)
+        return np.where(queries[:, None] == known, 1.0, self.similarity.block(queries, known))
 
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
@@ -187,10 +188,6 @@ def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
-
-
-def _own_as_one(similarities: Floats, queries: Codes, known: Codes) -> Floats:
-    return np.where(queries[:, None] == known, 1.0, similarities)
 
 
 def _lengths(vectors: Floats) -> Floats:
@@ -209,13 +206,6 @@ def _clipped_cosine(units: UnitVectors, queries: Codes, known: Codes) -> Floats:
 def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:
     rows = units.row[symbols]
     return units.vectors if np.array_equal(rows, np.arange(len(units.vectors))) else units.vectors[rows]
-
-
-def _block_of(matrix: Floats, queries: Codes, known: Codes) -> Floats:
-    whole = np.arange(len(matrix))
-    if np.array_equal(queries, whole) and np.array_equal(known, whole):
-        return matrix
-    return matrix[queries[:, None], known]
 
 
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:

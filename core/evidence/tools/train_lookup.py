@@ -31,20 +31,15 @@ def _ask(query: Query) -> Answer:
         return answer_from_table(query.symbol, view.by_pert, lambda pert, rows: _body(pert, None, rows))
     if query.pert is None:
         return answer_from_table(query.symbol, view.by_gene, lambda gene, rows: _body(None, gene, rows))
-    return _both(query.pert, query.gene, view)
-
-
-def _both(pert: str, gene: str, view: LabelView) -> Answer:
-    """Return the rows of the perturbation with this target gene."""
-    perts = view.by_pert.spellings(pert)
+    perts = view.by_pert.spellings(query.pert)
     if len(perts) != 1:
         return Answer("empty", view.source, {"ambiguous": list(perts)} if perts else {})
     of_pert = LabelView(view.by_pert.entries[perts[0]])
-    answer = answer_from_table(gene, of_pert.by_gene, lambda spelling, rows: _body(perts[0], spelling, rows))._replace(
+    answer = answer_from_table(query.gene, of_pert.by_gene, lambda spelling, rows: _body(perts[0], spelling, rows))._replace(
         source=view.source
     )
-    same_spelling = answer.status != "ok" or (pert, gene) == (perts[0], answer.body["gene"])
-    return answer if same_spelling else answer._replace(body={**answer.body, "asked": f"{pert}|{gene}"})
+    same_spelling = answer.status != "ok" or (query.pert, query.gene) == (perts[0], answer.body["gene"])
+    return answer if same_spelling else answer._replace(body={**answer.body, "asked": f"{query.pert}|{query.gene}"})
 
 
 def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> LabelledRows:

@@ -37,7 +37,16 @@ async def answer_row(
     outlines = (outline, *colleagues)
     counted = await system_tokens(episode.context, lambda: [p for each in outlines for p in program.system_prompts(each)])
     episode.check_prompt(counted)
-    return await _finish(episode, await program.run_agent(episode, outline, tools, _input_values(episode)), counted)
+    context, pair = episode.context, episode.pair
+    shown = examples(pair, episode.view, context.options["shots"], context.seed)
+    values = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
+    return await _finish(
+        episode,
+        await program.run_agent(
+            episode, outline, tools, {**values, "measured_pairs": shown} if context.options["shots"] else values
+        ),
+        counted,
+    )
 
 
 async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, tools: Sequence[BoundTool], question: str) -> str:
@@ -61,7 +70,9 @@ async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowR
         "p_de": p_de,
         "p_up_given_de": p_up,
         "fallback": bool(flags),
-        "largest_request_tokens": _largest_request(episode),
+        "largest_request_tokens": max(
+            (call.prompt_tokens for call in episode.conversation.calls if call.attempts == 1), default=None
+        ),
     }
     meta |= {"prompt_tokens_counted_by": counted.counted_by}
     episode.record_event(episode.agent, "answer", f"{answer.reasoning}\n\n{said}".strip(), **meta)
@@ -74,11 +85,6 @@ async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowR
         tool_calls=episode.tool_calls,
     )
     return RowResult(prediction, tuple(episode.events), tuple(episode.evidence.values()), episode.conversation.calls)
-
-
-def _largest_request(episode: Episode) -> int | None:
-    """Return the tokens of the longest request, as the server counted them; calls with several attempts are left out."""
-    return max((call.prompt_tokens for call in episode.conversation.calls if call.attempts == 1), default=None)
 
 
 async def _read_probabilities(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float, tuple[Flag, ...]]:
@@ -113,14 +119,6 @@ async def _read_field(
     episode.record_event(episode.agent, "second answer", reply_text, field=field)
     found = reader(reply_text)
     return None if isinstance(found, Unread) else found
-
-
-def _input_values(episode: Episode) -> dict[str, str]:
-    """Return the values of the agent's input fields."""
-    context, pair = episode.context, episode.pair
-    shown = examples(pair, episode.view, context.options["shots"], context.seed)
-    values = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
-    return {**values, "measured_pairs": shown} if context.options["shots"] else values
 
 
 def _program() -> Any:

@@ -64,22 +64,18 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
     except Exception as error:  # the model must not see a traceback, which names our files
         if episode.failure is not None:  # a colleague's call of the model ended the row: not the tool's fault
             raise
-        _record_unforeseen(episode, name, error)
+        # The first error of a kind goes to the workspace's log; ours are in the trace.
+        kinds = episode.context.notes.setdefault("kinds of tool errors", set())
+        kind = (name, type(error).__name__)
+        if not isinstance(error, DeskError) and kind not in kinds:
+            kinds.add(kind)
+            record_error(f"tool {name} of row {episode.pair.pair_id}", error)
         observation = FAILED
         episode.keep_evidence(Evidence(name, ", ".join(map(str, values.values())), "error", type(error).__name__, None, {}))
         episode.record_observation(name, observation, error=type(error).__name__)
     else:
         episode.record_observation(name, observation)
     return observation
-
-
-def _record_unforeseen(episode: Episode, name: str, error: Exception) -> None:
-    """Write the first error of a kind that a tool raises in a run to the workspace's log; ours are in the trace."""
-    kinds = episode.context.notes.setdefault("kinds of tool errors", set())
-    kind = (name, type(error).__name__)
-    if not isinstance(error, DeskError) and kind not in kinds:
-        kinds.add(kind)
-        record_error(f"tool {name} of row {episode.pair.pair_id}", error)
 
 
 def _arguments(tool: Tool, call: Mapping[str, Any]) -> tuple[str | None, str | None]:

@@ -152,7 +152,13 @@ def seeds_mean(file: File) -> Iterator[Finding]:
             if all(map(_finite, cells)):
                 value, *answers = map(_number, cells)
                 mean = math.fsum(answers) / len(answers)
-                if abs(value - mean) > _rounding(cells[0]):
+                # The largest rounding error of a number: half a unit of its last decimal
+                try:
+                    exponent = Decimal(cells[0].strip()).as_tuple().exponent
+                except InvalidOperation:  # more digits in the exponent than a Decimal allows
+                    exponent = 0
+                decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
+                if abs(value - mean) > (FILE_SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)):
                     off[row] = value - mean
         if off:
             most = max(off, key=lambda row: abs(off[row]))
@@ -179,16 +185,6 @@ def _number(text: str, otherwise: float = math.nan) -> float:
 
 def _finite(text: str) -> bool:
     return math.isfinite(_number(text))
-
-
-def _rounding(text: str) -> float:
-    """Return the largest rounding error of a number: half a unit of its last decimal."""
-    try:
-        exponent = Decimal(text.strip()).as_tuple().exponent
-    except InvalidOperation:  # more digits in the exponent than a Decimal allows
-        exponent = 0
-    decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
-    return FILE_SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
 
 
 def _bad_cells(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:

@@ -61,14 +61,24 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
         raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
     found = rows[1:] >= 0
     features = np.where(found[:, None], vectors[1:], 0) * scale
+    # Checkpoints of flash attention name the three projections Wqkv.
+    prefix = "transformer_encoder."
+    names = {
+        name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in model.tensors if name.startswith(prefix)
+    }
     weights = {
         "gene.weight": np.eye(shape.width, dtype=np.float32),
         "gene.bias": np.zeros(shape.width, dtype=np.float32),
         "value.weight": (values * scale + offset).astype(np.float32),
         "cell.weight": ((vectors[:1] + values[:1]) * scale + offset).astype(np.float32),
-        **_layers(model.tensors),
+        **{new: model.tensors[name] for name, new in names.items()},
     }
-    return ScgptStart(shape, features.astype(np.float32), weights, _notes(folder, found, shape))
+    if not found.any():
+        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")
+    n_trained = min(N_TRAINED_LAYERS, shape.layers)
+    start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
+    lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
+    return ScgptStart(shape, features.astype(np.float32), weights, (start,) if found.all() else (start, lacking))
 
 
 def freeze(network: Network) -> None:
@@ -76,15 +86,6 @@ def freeze(network: Network) -> None:
     module = network.module
     for part in (module["gene"], module["value"], module["cell"], *module["encoder"].layers[:-N_TRAINED_LAYERS]):
         part.requires_grad_(False)
-
-
-def _notes(folder: Path, found: NDArray[np.bool_], shape: NetworkShape) -> tuple[str, ...]:
-    if not found.any():
-        raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")
-    n_trained = min(N_TRAINED_LAYERS, shape.layers)
-    start = f"Started from the scGPT checkpoint {folder.name}; the last {n_trained} of {shape.layers} layers were trained."
-    lacking = f"{int((~found).sum()):,} of {len(found):,} genes are not in the checkpoint and have no vector of their own."
-    return (start,) if found.all() else (start, lacking)
 
 
 def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
@@ -111,10 +112,3 @@ def _batch_normalisation(tensors: Mapping[str, NDArray[Any]], width: int) -> tup
     scale = tensors["bn.weight"] / np.sqrt(tensors["bn.running_var"] + _BATCH_NORM_EPS)
     offset = tensors["bn.bias"] - tensors["bn.running_mean"] * scale
     return scale.astype(np.float32), offset.astype(np.float32)
-
-
-def _layers(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the weights of the layers. Checkpoints of flash attention name the three projections Wqkv."""
-    prefix = "transformer_encoder."
-    names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
-    return {new: tensors[name] for name, new in names.items()}
