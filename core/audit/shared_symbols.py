@@ -120,7 +120,7 @@ def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables
             other_case.append((min(first[key]), min(second[key])))
     only_first = {key: min(first[key]) for key in first.keys() - second.keys()}
     only_second = {key: min(second[key]) for key in second.keys() - first.keys()}
-    # Symbols that alone share a protein are one gene.
+    # Symbols of both sides that alone share a protein
     names: dict[str, set[str]] = {}
     for symbol, protein in tables.proteins.items():
         names.setdefault(protein, set()).add(symbol.casefold())
@@ -135,7 +135,15 @@ def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables
     for one, other in aliases:
         only_first.pop(one.casefold(), None)
         only_second.pop(other.casefold(), None)
-    paralogs = _find_paralogs(only_first, only_second, tables.orthologs)
+    table = {spelling.casefold(): ortholog for spelling, ortholog in tables.orthologs.items()}
+    sides: list[dict[str, list[str]]] = [{}, {}]
+    for side, symbols in zip(sides, (only_first, only_second), strict=True):
+        for folded, spelling in symbols.items():
+            if folded in table:
+                side.setdefault(table[folded], []).append(spelling)
+    paralogs = [
+        Paralogs(name, *(tuple(sorted(side[name])) for side in sides)) for name in sorted(sides[0].keys() & sides[1].keys())
+    ]
     return SharedSymbols(tuple(exact), tuple(other_case), tuple(aliases), tuple(paralogs))
 
 
@@ -145,14 +153,3 @@ def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
     for symbol in set(symbols):
         spellings.setdefault(symbol.casefold(), set()).add(symbol)
     return spellings
-
-
-def _find_paralogs(a: Mapping[str, str], b: Mapping[str, str], orthologs: Mapping[str, str]) -> list[Paralogs]:
-    """Return the common orthologs of symbols of `a` and symbols of `b` (by casefold), sorted."""
-    table = {symbol.casefold(): ortholog for symbol, ortholog in orthologs.items()}
-    sides: list[dict[str, list[str]]] = [{}, {}]
-    for side, symbols in zip(sides, (a, b), strict=True):
-        for key, symbol in symbols.items():
-            if key in table:
-                side.setdefault(table[key], []).append(symbol)
-    return [Paralogs(name, *(tuple(sorted(side[name])) for side in sides)) for name in sorted(sides[0].keys() & sides[1].keys())]

@@ -219,7 +219,13 @@ class RayBackend:
         except errors.RayTaskError as error:
             raise self._cluster.error_of(error) from error
         except errors.RayError as error:
-            self._lose(rows, " ".join(str(error).split())[:MAX_CHARACTERS])
+            why = " ".join(str(error).split())[:MAX_CHARACTERS]
+            self._reports.say(f"ray: a task died ({why}); {len(rows):,} rows are predicted again")
+            for pair_id, row in rows.items():
+                self._losses[pair_id] += 1
+                if self._losses[pair_id] >= MAX_LOSSES:
+                    message = f"{MAX_LOSSES} tasks died while they predicted it, the last: {why}"
+                    row.finish(Failed(pair_id, "ProcessDied", message))
 
     def _take(self, returned: Returned, rows: dict[str, _Row], server: Server | None) -> None:
         """Count the calls of a batch, keep their answers, and finish the row; one without an answer is given back."""
@@ -239,15 +245,6 @@ class RayBackend:
             server.record(Fault("unanswered", result.message))
         elif result is not None:
             rows.pop(result.pair_id if isinstance(result, Failed) else result.prediction.pair_id).finish(result)
-
-    def _lose(self, rows: dict[str, _Row], why: str) -> None:
-        """Note that a task died; a row that had many such tasks fails."""
-        self._reports.say(f"ray: a task died ({why}); {len(rows):,} rows are predicted again")
-        for pair_id, row in rows.items():
-            self._losses[pair_id] += 1
-            if self._losses[pair_id] >= MAX_LOSSES:
-                message = f"{MAX_LOSSES} tasks died while they predicted it, the last: {why}"
-                row.finish(Failed(pair_id, "ProcessDied", message))
 
     def _end(self, sender: asyncio.Task[None]) -> None:
         """End the wait for every row if a sender failed."""

@@ -99,7 +99,14 @@ class SourceClient:
             raise SourceOffline(f"{batch.site.title}: not in the cache, and this run asks nobody")
         new = [name for name in missing if self._key(batch, name) not in self._pending]
         if new:
-            self._start_fetching(batch, [*new, *self._expected_beside(batch, new, expected)])
+            # Expected names that are neither cached nor pending fill up the request.
+            beside: list[str] = []
+            for name in dict.fromkeys(expected):
+                if len(new) + len(beside) >= batch.max_names:
+                    break
+                if name not in new and self._key(batch, name) not in self._pending and self._from_cache(batch, name) is None:
+                    beside.append(name)
+            self._start_fetching(batch, [*new, *beside])
         tasks = {name: self._pending[self._key(batch, name)] for name in missing}
         fetched = {name: (await asyncio.shield(task))[name] for name, task in tasks.items()}
         return {name: fetched[name] if response is None else response for name, response in cached.items()}
@@ -154,16 +161,6 @@ class SourceClient:
     def _from_cache(self, batch: Batch, name: str) -> CachedResponse | None:
         key = self._key(batch, name)
         return self._uncached.get(key) or (self.cache.get(key) if self.cache else None)
-
-    def _expected_beside(self, batch: Batch, wanted: Sequence[str], expected: Iterable[str]) -> list[str]:
-        """Return the expected names that are neither cached nor pending, as many as fit into a request beside the wanted ones."""
-        beside: list[str] = []
-        for name in dict.fromkeys(expected):
-            if len(wanted) + len(beside) >= batch.max_names:
-                break
-            if name not in wanted and self._key(batch, name) not in self._pending and self._from_cache(batch, name) is None:
-                beside.append(name)
-        return beside
 
     def _start_fetching(self, batch: Batch, names: Sequence[str]) -> None:
         """Start tasks that fetch these names; they continue when their waiters are cancelled."""

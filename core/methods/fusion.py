@@ -55,13 +55,15 @@ def build_results(
     for i, row in enumerate(base):
         p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
         de, up = percentiles.de[:, i], percentiles.up[:, i]
+        uncovered = [name for name, value in zip(names, de, strict=True) if np.isnan(value)]
         lines = [
             f"DE rank score {p_de:.6f} = {_describe_sum(names, de, of_de[:, i])}",
             f"DIR rank score {p_up:.6f} = {_describe_sum(names, up, of_dir[:, i])}",
-            *_describe_uncovered(names, de),
             over,
             *remarks,
         ]
+        if uncovered:
+            lines.insert(2, f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion.")
         prediction = Prediction(
             *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
             flags=flags_of(row, de, up),
@@ -71,13 +73,6 @@ def build_results(
         )
         results.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
     return results
-
-
-def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
-    uncovered = [name for name, value in zip(names, de, strict=True) if np.isnan(value)]
-    if not uncovered:
-        return []
-    return [f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion."]
 
 
 def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:

@@ -260,16 +260,12 @@ async def ask_under_seed(
     found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS))
     prediction = None if isinstance(found.value, Unread) else found.value
     up, down = prediction or (None, None)
-    exact = _prompt_tokens(found.reply, counted)
+    # The server's own count has the chat template in it.
+    usage = found.reply.usage
+    is_exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
+    exact = TokenCount(usage.prompt_tokens, "server") if is_exact else counted
     meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": exact.tokens, "counted_by": exact.counted_by}
     return SeedAnswer(prediction, (*found.rejected, event_of(spec, "answer", found.reply, **meta)), exact)
-
-
-def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
-    """Return the prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
-    usage = reply.usage
-    exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
-    return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
 def _read_letter(reply: Reply) -> tuple[float, float] | Unread:

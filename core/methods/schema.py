@@ -144,7 +144,21 @@ def read_findings(schema: Schema, content: str, passage: Passage) -> Findings | 
         given = _given(schema, each)
         if isinstance(given, Unread):
             return given
-        finding = _stand(schema, given, passage)
+        # The finding with its words as they stand in the passage; "" for those that do not
+        named = {given[name].casefold() for name in schema.names("side")}
+        own = next((side for side in passage.sides if side.casefold() in named), "")
+        quoted: dict[str, Any] = {**given, **dict.fromkeys(schema.names("side"), own)}
+        for field in schema.fields:
+            if field.kind == "word":
+                stands = re.search(rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE)
+                quoted[field.name] = stands[0] if stands else ""
+            elif field.kind == "quote":
+                sides = {side: text for side, text in passage.sides.items() if not own or (side == own) == (field.of == "side")}
+                texts = {JUDGE: passage.verdict} if field.of == "judge" else sides
+                standing = {side: quote for side, text in texts.items() if (quote := find_passage(text, given[field.name]))}
+                by, quoted[field.name] = next(iter(standing.items()), ("", ""))
+                quoted |= {f"{field.name}_by": by} if field.of == "others" else {}
+        finding = quoted | {"invented": [name for name in given if given[name] and not quoted[name]]}
         lost = any(not finding[field.name] for field in schema.fields if not field.optional)
         invented += 1 if lost else len(finding["invented"])
         if not lost:
@@ -164,21 +178,3 @@ def _given(schema: Schema, each: object) -> dict[str, str] | Unread:
         if field.kind == "choice" and given[field.name] not in field.values:
             return Unread(f"a {field.name} is {given[field.name][:40]!r}, expected one of {', '.join(field.values)}")
     return given
-
-
-def _stand(schema: Schema, given: Mapping[str, str], passage: Passage) -> dict[str, Any]:
-    """Return a finding with its words as they stand in the passage; "" for those that do not."""
-    named = {given[name].casefold() for name in schema.names("side")}
-    own = next((side for side in passage.sides if side.casefold() in named), "")
-    finding: dict[str, Any] = {**given, **dict.fromkeys(schema.names("side"), own)}
-    for field in schema.fields:
-        if field.kind == "word":
-            stands = re.search(rf"(?<!\w){re.escape(given[field.name])}(?!\w)", passage.content, re.IGNORECASE)
-            finding[field.name] = stands[0] if stands else ""
-        elif field.kind == "quote":
-            sides = {side: text for side, text in passage.sides.items() if not own or (side == own) == (field.of == "side")}
-            texts = {JUDGE: passage.verdict} if field.of == "judge" else sides
-            standing = {side: quote for side, text in texts.items() if (quote := find_passage(text, given[field.name]))}
-            by, finding[field.name] = next(iter(standing.items()), ("", ""))
-            finding |= {f"{field.name}_by": by} if field.of == "others" else {}
-    return finding | {"invented": [name for name in given if given[name] and not finding[name]]}

@@ -425,7 +425,11 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     pair = pair_runs(a, b)
     both = pair[0].covered & pair[1].covered
     covered = pair if both.all() else (pair[0].take(both), pair[1].take(both))
-    differences = _cut_differences(a, b, pair)
+    differences: Floats | None = NO_CUTS  # b minus a in DE and DIR under each cut, of shape (n_cuts, 2)
+    if folds_among(pair[0].protocols):
+        n_cuts = max(len(a.cuts), len(b.cuts))
+        of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True))
+        differences = None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
     sound = without_stand_ins(covered[0]), without_stand_ins(covered[1])
     is_macro = a.headline == "macro"
     return RunComparison(
@@ -464,15 +468,6 @@ def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparis
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
     """Return the difference with the variances between cuts added to each run's interval and to that of the change."""
     return Difference(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
-
-
-def _cut_differences(a: RunRows, b: RunRows, pair: tuple[RunRows, RunRows]) -> Floats | None:
-    """Return b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is unknown."""
-    if not folds_among(pair[0].protocols):
-        return NO_CUTS
-    n_cuts = max(len(a.cuts), len(b.cuts))
-    of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True))
-    return None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
 
 
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:

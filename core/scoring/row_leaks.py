@@ -96,7 +96,10 @@ def _duplicates(labelled: pd.DataFrame) -> Iterator[tuple[str, str]]:
         by_first: dict[tuple[str, ...], list[str]] = {}
         for name, known in rows.items():
             if len(known) >= LEAST_ALIKE:
-                for key in _signatures(known):
+                # A copy shares one of three pairs of rows, unless it lacks a row of each.
+                names = sorted(known)
+                middle = len(names) // 2
+                for key in [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]:
                     by_first.setdefault(key, []).append(str(name))
         alike = (sorted(set(names)) for names in by_first.values())
         asked = {pair for names in alike for pair in (combinations(names, 2) if len(names) <= MOST_ALIKE else pairwise(names))}
@@ -119,10 +122,3 @@ def _compare(one: Mapping[str, str], other: Mapping[str, str], weights: Mapping[
         return 0.0, 0
     alike = [one[key] for key in both if one[key] == other[key]]
     return sum(weights[label] for label in alike), len(both) - len(alike)
-
-
-def _signatures(known: dict[str, str]) -> list[tuple[str, ...]]:
-    """Return three pairs of rows (first two, last two, middle two); a copy shares one unless it lacks a row of each."""
-    names = sorted(known)
-    middle = len(names) // 2
-    return [tuple(names[:2]), tuple(names[-2:]), tuple(names[middle - 1 : middle + 1])]

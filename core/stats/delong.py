@@ -181,7 +181,15 @@ def _carriers_of(
     axes = [getattr(dependence, unit) for unit in AXES]
     numbers = dict(zip(AXES, effective_clusters(influence, weights, axes), strict=True))
     # Each question needs enough rows: rows of DE give no information on the error of DIR in the same mean.
-    parts = _by_question(influence, weights)
+    parts: list[Floats] = []
+    for k in np.flatnonzero(weights):
+        for part in parts:
+            first = int(np.flatnonzero(part)[0])
+            if np.array_equal(influence.members[2 * first : 2 * first + 2], influence.members[2 * k : 2 * k + 2]):
+                part[k] = weights[k]
+                break
+        else:
+            parts.append(np.where(np.arange(len(weights)) == k, weights, 0.0))
     carrying = [carrying_rows(influence, part) for part in parts]
     constant = np.array([_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)])
     enough = [_has_groups(influence, part, dependence.units) for part in parts]
@@ -215,20 +223,6 @@ def _is_constant(influence: Influence, weights: Floats, carrying: Floats) -> Boo
         return np.asarray(none & (np.abs(used - 0.5) <= ROUNDING).all(axis=0))
     within = (used > ROUNDING) & (used < 1 - ROUNDING)
     return np.asarray(none & within.all(axis=0) & (np.abs(influence.combine(weights)) <= ROUNDING))
-
-
-def _by_question(influence: Influence, weights: Floats) -> list[Floats]:
-    """Return the weights of statistics on the same rows, such as the DE of two runs, and 0 elsewhere."""
-    found: list[Floats] = []
-    for k in np.flatnonzero(weights):
-        for part in found:
-            first = int(np.flatnonzero(part)[0])
-            if np.array_equal(influence.members[2 * first : 2 * first + 2], influence.members[2 * k : 2 * k + 2]):
-                part[k] = weights[k]
-                break
-        else:
-            found.append(np.where(np.arange(len(weights)) == k, weights, 0.0))
-    return found
 
 
 def _fewest(clusters: Floats) -> Floats:

@@ -181,22 +181,10 @@ def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
     parts = [Part(left, share * (residual - left), texts.is_labelled)]
     if power > 0:
         parts.append(Part(of_judge, (scaled - of_judge) / len(texts), np.ones(len(texts), dtype=np.bool_)))
-    smoothed, variance = _add_pseudo_labels(texts, share, scaled, left)
-    smoothed += of_judge - float(share @ scaled)
-    most = 1 - 1 / (int(texts.is_labelled.sum()) + PSEUDO_LABELS)
-    smoothed = float(np.clip(smoothed, 1 - most, most))
-    for part in parts[1:]:
-        variance += float(2 * parts[0].influence @ part.influence + part.influence @ part.influence)
-    return _with_limits(texts, parts, smoothed * (1 - smoothed) / variance, power)
-
-
-def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: float) -> tuple[float, float]:
-    """Return the weighted rate of the labels and the variance of their mean residual `left`.
-
-    Each has one more yes and one more no for each answer of the judge, with the mean weight and reading of the labelled texts
-    with that answer.
-    """
-    rate = variance = 0.0
+    # The weighted rate of the labels and the variance of their mean residual `left`. Each has one
+    # more yes and one more no for each answer of the judge, with the mean weight and reading of the
+    # labelled texts with that answer.
+    smoothed = variance = 0.0
     for chosen in (texts.is_labelled & texts.says_yes, texts.is_labelled & ~texts.says_yes):
         n = int(chosen.sum())
         if n == 0:
@@ -205,9 +193,14 @@ def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: 
         readings = np.append(scaled[chosen], 2 * [scaled[chosen].mean()])
         weights = np.append(share[chosen], 2 * [share[chosen].mean()]) * n / (n + PSEUDO_LABELS)
         influence = weights * (labels - readings - left)
-        rate += float(weights @ labels)
+        smoothed += float(weights @ labels)
         variance += float(influence @ influence)
-    return rate, variance
+    smoothed += of_judge - float(share @ scaled)
+    most = 1 - 1 / (int(texts.is_labelled.sum()) + PSEUDO_LABELS)
+    smoothed = float(np.clip(smoothed, 1 - most, most))
+    for part in parts[1:]:
+        variance += float(2 * parts[0].influence @ part.influence + part.influence @ part.influence)
+    return _with_limits(texts, parts, smoothed * (1 - smoothed) / variance, power)
 
 
 def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float, power: float = 0.0) -> RateEstimate:

@@ -172,14 +172,10 @@ def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
     if not total:
         return float("nan"), float("nan")
     best = int(won.sum(axis=(1, 2)).argmax())
-    outside = _outside_both(won, k)
+    # Pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)
+    apart = 1 - np.eye(k)
+    outside_cells = np.kron(apart, apart)  # which cells share neither part with a cell
+    outside = np.asarray(np.einsum("ca,sab,cb->sc", outside_cells, won, outside_cells, optimize=True))
     chosen = outside.argmax(axis=0)
     out_of_fold = inside[chosen, np.arange(k * k)].sum()
     return float(inside[best].sum() / total), float(out_of_fold / total)
-
-
-def _outside_both(won: Floats, k: int) -> Floats:
-    """Return pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)."""
-    apart = 1 - np.eye(k)
-    outside = np.kron(apart, apart)  # which cells share neither part with a cell
-    return np.asarray(np.einsum("ca,sab,cb->sc", outside, won, outside, optimize=True))

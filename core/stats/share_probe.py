@@ -85,7 +85,24 @@ def probe_shares(rows: UnitRows, vectors: Floats, rng: np.random.Generator) -> S
     n_columns = columns.shape[1]
     directions = np.hstack([scale * rng.normal(size=(n_columns, _WAVES)) / np.sqrt(n_columns) for scale in _SCALES])
     waves = standardise(np.asarray(np.sin(columns @ directions + rng.uniform(0, 2 * np.pi, directions.shape[1]))))
-    predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), *_single_columns(columns, shares.known)]
+    # By the best-correlated columns, by the best one, and by bins of the best-fitting one: a ridge
+    # regression misses a leak in one of many columns, and both
+    # miss a non-linear leak. These predictors are fitted on every unit. The ceiling allows this,
+    # because it applies to anything learned from that half of the data.
+    centred = shares.known - shares.known.mean(axis=0)
+    bins = np.stack([equal_groups(column, _BINS) for column in columns.T], 1).astype(np.intp) - 1
+    by_line = np.abs(columns.T @ centred)
+    by_bins = np.zeros_like(by_line)
+    for each in range(_BINS):
+        inside = (bins == each).astype(np.float64)
+        by_bins += (inside.T @ centred) ** 2 / np.maximum(inside.sum(axis=0), 1)[:, None]
+    lines, first, steps = np.zeros((3, *centred.shape))
+    for k in range(shares.known.shape[1]):
+        top = columns[:, np.argsort(-by_line[:, k])[:_TOP_COLUMNS]]
+        lines[:, k], first[:, k] = _fit(top, centred[:, k], top), _fit(top[:, :1], centred[:, k], top[:, :1])
+        group = bins[:, np.argmax(by_bins[:, k])]
+        steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
+    predictions = [_ridge(columns, shares.known), _ridge(waves, shares.known), lines, first, steps]
     found = [*(_against_ceiling(shares, each) for each in predictions), *_all_columns(shares, columns)]
     return max(found, key=lambda each: each.excess)
 
@@ -202,28 +219,6 @@ def _all_columns(shares: _Shares, columns: Floats) -> Iterator[ShareProbe]:
     variance, excess = float((whole**2).mean()), float((noise.mean() - left) / error) if error > 0 else 0.0
     explained, ceiling = (float(np.sqrt(np.clip(1 - part / variance, 0.0, 1.0))) for part in (left, noise.mean()))
     yield ShareProbe(len(used), explained, ceiling, excess)
-
-
-def _single_columns(columns: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return predictions of each target by the best-correlated columns, by the best one, and by bins of the best-fitting one.
-
-    A ridge regression misses a leak in one of many columns, and both miss a non-linear leak. These predictors are fitted on
-    every unit. The ceiling allows this, because it applies to anything learned from that half of the data.
-    """
-    centred = targets - targets.mean(axis=0)
-    bins = np.stack([equal_groups(column, _BINS) for column in columns.T], 1).astype(np.intp) - 1
-    by_line = np.abs(columns.T @ centred)
-    by_bins = np.zeros_like(by_line)
-    for each in range(_BINS):
-        inside = (bins == each).astype(np.float64)
-        by_bins += (inside.T @ centred) ** 2 / np.maximum(inside.sum(axis=0), 1)[:, None]
-    lines, first, steps = np.zeros((3, *centred.shape))
-    for k in range(targets.shape[1]):
-        top = columns[:, np.argsort(-by_line[:, k])[:_TOP_COLUMNS]]
-        lines[:, k], first[:, k] = _fit(top, centred[:, k], top), _fit(top[:, :1], centred[:, k], top[:, :1])
-        group = bins[:, np.argmax(by_bins[:, k])]
-        steps[:, k] = (sum_by_group(group, _BINS, centred[:, k]) / np.maximum(sum_by_group(group, _BINS), 1))[group]
-    return lines, first, steps
 
 
 def _fit(known: Floats, target: Floats, asked: Floats) -> Floats:

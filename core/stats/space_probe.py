@@ -139,23 +139,21 @@ def column_scores(positive: Bools, group: Codes, vector: Codes, columns: Floats)
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         hits = int(positive[rows].sum())
         if columns.shape[1] and len(rows) >= LEAST_GROUP and 2 <= hits <= len(rows) - 2:
-            scores[rows] = _scores_by_best_column(positive[rows].astype(np.float64), columns[vector[rows]])
+            # Leave-one-out scores by the best column
+            label = positive[rows].astype(np.float64)
+            values = columns[vector[rows]]
+            others = len(label) - 1
+            values, label = values - values.mean(axis=0), label - label.mean()
+            squares = (values**2).sum(axis=0) - values**2 - values**2 / others  # of the other rows, around their own mean
+            products = label @ values - values * label[:, None] * (1 + 1 / others)
+            label_squares = (label**2).sum() - label**2 * (1 + 1 / others)
+            scale = np.sqrt(np.maximum(squares, 0.0) * label_squares[:, None])
+            correlation = np.divide(products, scale, out=np.zeros_like(products), where=scale > 1e-9)
+            best, each = np.abs(correlation).argmax(axis=1), np.arange(len(label))
+            spread = np.sqrt(np.maximum(squares[each, best] / others, 1e-9))
+            of_rows = np.sign(correlation[each, best]) * values[each, best] * (1 + 1 / others) / spread
+            scores[rows] = of_rows - of_rows.mean()
     return scores
-
-
-def _scores_by_best_column(label: Floats, values: Floats) -> Floats:
-    """Return Leave-one-out scores of one group; label of shape (n_rows,), values of shape (n_rows, n_columns)."""
-    others = len(label) - 1
-    values, label = values - values.mean(axis=0), label - label.mean()
-    squares = (values**2).sum(axis=0) - values**2 - values**2 / others  # of the other rows, around their own mean
-    products = label @ values - values * label[:, None] * (1 + 1 / others)
-    label_squares = (label**2).sum() - label**2 * (1 + 1 / others)
-    scale = np.sqrt(np.maximum(squares, 0.0) * label_squares[:, None])
-    correlation = np.divide(products, scale, out=np.zeros_like(products), where=scale > 1e-9)
-    best, each = np.abs(correlation).argmax(axis=1), np.arange(len(label))
-    spread = np.sqrt(np.maximum(squares[each, best] / others, 1e-9))
-    scores = np.sign(correlation[each, best]) * values[each, best] * (1 + 1 / others) / spread
-    return np.asarray(scores - scores.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

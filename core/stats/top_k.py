@@ -54,7 +54,15 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     base_rate = float(positive.mean()) if n else float("nan")
     value, influence_of_row, members = np.nan, np.zeros((1, len(rows))), np.zeros((1, len(rows)), dtype=np.bool_)
     if n >= k and 0 < base_rate < 1:
-        share, at_cut = _shares_at_cut(_ranked_values(task, rows), positive, k)
+        # How far each row is among the k highest, in [0, 1], and the share of positives around the cut
+        values = _ranked_values(task, rows)
+        falling = np.sort(values)[::-1]
+        cut = falling[k - 1]
+        above, tied = values > cut, values == cut
+        share = above + tied * (k - above.sum()) / tied.sum()
+        reach = max(LEAST_WINDOW, k // 4)
+        low, high = falling[min(k - 1 + reach, len(values) - 1)], falling[max(k - reach, 0)]
+        at_cut = float(positive[(values >= low) & (values <= high)].mean())
         value = float(share @ positive / k)
         influence_of_row[0, chosen] = (share * positive + (k / n - share) * at_cut - value * k / n) / k
         members[0, chosen] = share > 0
@@ -73,14 +81,3 @@ def _ranked_values(task: Task, rows: ScoredRows) -> Floats:
     for one in np.unique(cell):
         ranked[cell == one] = percentiles(values[cell == one])
     return ranked
-
-
-def _shares_at_cut(values: Floats, positive: Floats, k: int) -> tuple[Floats, float]:
-    """Return how far each row is among the k highest, in [0, 1], and the share of positives around the cut."""
-    falling = np.sort(values)[::-1]
-    cut = falling[k - 1]
-    above, tied = values > cut, values == cut
-    share = above + tied * (k - above.sum()) / tied.sum()
-    reach = max(LEAST_WINDOW, k // 4)
-    low, high = falling[min(k - 1 + reach, len(values) - 1)], falling[max(k - reach, 0)]
-    return share, float(positive[(values >= low) & (values <= high)].mean())

@@ -125,34 +125,26 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     counts = members.reshape(len(values), 2, -1).sum(axis=(1, 2))[:, None].astype(np.float64)
     where = np.zeros(len(group), dtype=np.intp)
     own = Influence(values, counts, inside.parts * scale[:, inside.stratum], members, where)
-    influence = replace(own, parts=own.parts + scale[:, inside.stratum] * _distance_of_rows(found, average))
+    # Each row's part of its stratum's distance from the average is equal within its class.
+    distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
+    size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])
+    of_row = np.where(inside.members, _ratio(distance, size)[:, inside.stratum], 0.0)
+    influence = replace(own, parts=own.parts + scale[:, inside.stratum] * of_row)
     pert, gene = (other, group) if axis == "gene" else (group, other)
     methods: dict[Unit, str] = {**METHODS, axis: "between groups"}
     dependence = dependence_of(influence, pert, gene, methods)
     across: Unit = "pert" if axis == "gene" else "gene"
     rows = covariance(own)
     shared = rows + dependence.covariances[across] - dependence.covariances["row"]
-    between = _between_groups(found.values - average, weights)[None]
+    # The covariances of weighted means over independent groups, of shape (k, k)
+    terms, used = weights * (found.values - average), (weights > 0).astype(np.float64)
+    both = used @ used.T
+    own_group = np.diagonal(both)
+    units = own_group[:, None] + own_group - both
+    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
+    between = np.asarray(factor * (terms @ terms.T))[None]
     covariances = {"row": rows, across: shared, axis: between}
     return influence, replace(dependence, covariances=covariances, units=group)
-
-
-def _distance_of_rows(found: _Groups, average: Floats) -> Floats:
-    """Return each row's part of its stratum's distance from the average, of shape (2k, n_rows), equal within its class."""
-    inside = found.influence
-    distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
-    size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])
-    return np.where(inside.members, _ratio(distance, size)[:, inside.stratum], 0.0)
-
-
-def _between_groups(distance: Floats, weights: Floats) -> Floats:
-    """Return the covariances of weighted means over independent groups, of shape (k, k); distance of each group from the mean."""
-    terms, used = weights * distance, (weights > 0).astype(np.float64)
-    both = used @ used.T
-    own = np.diagonal(both)
-    units = own[:, None] + own - both
-    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
-    return np.asarray(factor * (terms @ terms.T))
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -176,7 +176,12 @@ class Store:
         place = self.file.with_name(self.file.name + ".lock")
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            lock = self._lock_of_thread(place)
+            # One lock for this thread and process: making one takes as long as taking it.
+            made = getattr(self._of_thread, "lock", None)
+            if made is None or made[0] != os.getpid():
+                made = os.getpid(), ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
+                self._of_thread.lock = made
+            lock = made[1]
             proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
         except Timeout:
             try:
@@ -204,14 +209,6 @@ class Store:
             finally:
                 with suppress(OSError):
                     self._holder.unlink(missing_ok=True)
-
-    def _lock_of_thread(self, place: Path) -> ReadWriteLock:
-        """Return the lock as this thread and process use it; making one takes as long as taking it."""
-        made = getattr(self._of_thread, "lock", None)
-        if made is None or made[0] != os.getpid():
-            made = os.getpid(), ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
-            self._of_thread.lock = made
-        return made[1]
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:

@@ -149,7 +149,9 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
     validate.same_length(
         **{name: column for c in components for name, column in [(f"{c.name} p_de", c.p_de), (f"{c.name} p_up", c.p_up)]}
     )
-    scale = _stack_scales(components)
+    scale = None
+    if any(c.weight_scale is not None for c in components):
+        scale = np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
     if reference == "population":
         return Percentiles(
             np.stack([percentiles(c.p_de) for c in components]), np.stack([percentiles(c.p_up) for c in components]), scale
@@ -159,13 +161,6 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
         np.stack([_percentiles_against_reference(c, c.reference_up, c.p_up) for c in components]),
         scale,
     )
-
-
-def _stack_scales(components: Sequence[Component]) -> Floats | None:
-    """Return the scales of all weights, of shape (n_components, n_rows), by default 1; None if no component has one."""
-    if all(c.weight_scale is None for c in components):
-        return None
-    return np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
 
 
 def agreement_with_base(components: Percentiles) -> Floats:
@@ -247,20 +242,12 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
     tasks = ("DE", fused.p_de, base_de, w_de), ("DIR", fused.p_up, base_up, w_dir)
     recovered, farthest = np.full((2, n), np.nan), []
     for column, (name, fused_pct, base_pct, weight) in zip(recovered, tasks, strict=True):
-        column[covered], distance = _snap_to_percentiles(name, ((fused_pct - (1 - weight) * base_pct) / weight)[covered])
+        values = ((fused_pct - (1 - weight) * base_pct) / weight)[covered]
+        column[covered], distance = nearest_percentiles(values)
+        if not distance <= FAR:  # rounding does not explain it
+            raise InputError(
+                f"{name}: a recovered percentile lies {distance:.2f} of a step from the grid of {len(values)} ranks. "
+                f"Expected at most {FAR}: other weights, or not a fusion of this base"
+            )
         farthest.append(distance)
     return RecoveredComponent(recovered[0], recovered[1], (farthest[0], farthest[1]))
-
-
-def _snap_to_percentiles(name: str, values: Floats) -> tuple[Floats, float]:
-    """Return the nearest percentiles and the largest distance to one.
-
-    Raise InputError if rounding does not explain that distance.
-    """
-    snapped, farthest = nearest_percentiles(values)
-    if not farthest <= FAR:
-        raise InputError(
-            f"{name}: a recovered percentile lies {farthest:.2f} of a step from the grid of {len(values)} ranks. "
-            f"Expected at most {FAR}: other weights, or not a fusion of this base"
-        )
-    return snapped, farthest

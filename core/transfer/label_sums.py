@@ -107,7 +107,11 @@ def weight_chunks(
 ) -> Iterator[WeightChunk]:
     """Yield the query rows in chunks of their distinct genes."""
     genes, position = distinct_codes(queries.gene)
-    group = _groups_of(queries.pert, table, parts)
+    group = np.full(len(queries.pert), -1)  # of a query row whose part has no known row
+    if parts is not None:
+        group_of_part = np.full(parts.pert.max(initial=-1) + 1, -1)
+        group_of_part[table.groups] = np.arange(len(table.groups))
+        group = group_of_part[parts.pert[queries.pert]]
     size = max(CHUNK_WEIGHTS // max(len(table.genes), 1), 1)
     bits = (len(table.groups) + 1).bit_length()
     order, both = _stable_sort(position // size << bits | group + 1)
@@ -145,15 +149,6 @@ def batches(n: int, size: int) -> Iterator[slice]:
     """Yield slices that cut n items into batches of `size`; the last may be shorter."""
     for start in range(0, n, max(size, 1)):
         yield slice(start, min(start + max(size, 1), n))
-
-
-def _groups_of(pert: Codes, table: LabelSumTable, parts: Parts | None) -> Codes:
-    """Return each query row's group in the table, of shape (n_queries,); -1 if its part has no known row."""
-    if parts is None:
-        return np.full(len(pert), -1)
-    group_of_part = np.full(parts.pert.max(initial=-1) + 1, -1)
-    group_of_part[table.groups] = np.arange(len(table.groups))
-    return group_of_part[parts.pert[pert]]
 
 
 def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:

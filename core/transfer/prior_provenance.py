@@ -102,18 +102,15 @@ def heaviest_symbols(
             for row in range(rows.start, rows.stop):
                 weights = chunk.weights[chunk.gene[row]]
                 near = weights if thresholds is None else np.where(weights >= thresholds[row], weights, 0.0)
-                results[chunk.rows[row]] = _heaviest_of_row(near, visible, table.genes, power, n)
+                shares = _shares(near * visible[:, LABELLED])
+                nearest = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
+                nearest = nearest[np.argsort(-shares[nearest], kind="stable")]
+                nearest = nearest[shares[nearest] > 0]
+                n_rows = int(visible[near > 0, LABELLED].sum())
+                results[chunk.rows[row]] = HeaviestSymbols(
+                    table.genes[nearest], near[nearest] ** (1 / power), shares[nearest], visible[nearest], n_rows
+                )
     return [result for result in results if result is not None]
-
-
-def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: float, n: int) -> HeaviestSymbols:
-    """Return one row's heaviest symbols; weights: of shape (n_known,); visible: label counts of visible rows, (n_known, 4)."""
-    shares = _shares(weights * visible[:, LABELLED])
-    near = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
-    near = near[np.argsort(-shares[near], kind="stable")]
-    near = near[shares[near] > 0]
-    n_rows = int(visible[weights > 0, LABELLED].sum())
-    return HeaviestSymbols(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
 
 
 def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, weighting: Weighting) -> Provenance:

@@ -141,26 +141,22 @@ def rank_texts(texts: Sequence[str], symbols: Sequence[str]) -> list[RankedText]
         [*own, *(f"#{number}" for number, count in enumerate(counts) for _ in range(count))]
         for own, counts in zip(words, mentions, strict=True)
     ]
-    scores = _bm25(tokens, [*(f"#{number}" for number in range(len(symbols))), *CONTEXT_WORDS])
+    # The inverse document frequency of the "lucene" variant is never below 0, so that a gene in all
+    # texts still counts.
+    query = [*(f"#{number}" for number in range(len(symbols))), *CONTEXT_WORDS]
+    known = {token for text in tokens for token in text}
+    terms = [token for token in query if token in known]
+    if not terms:
+        scores = [0.0] * len(tokens)
+    else:
+        import bm25s  # type: ignore[import-untyped]
+
+        index = bm25s.BM25(k1=K1, b=B, method="lucene")
+        index.index([list(text) for text in tokens], show_progress=False)
+        scores = [float(score) for score in index.get_scores(terms)]
     ranked = [
         RankedText(position, score, len(symbols) > 1 and all(counts))
         for position, (score, counts) in enumerate(zip(scores, mentions, strict=True))
         if any(counts)
     ]
     return sorted(ranked, key=lambda text: (not text.names_all, -text.score, text.position))
-
-
-def _bm25(texts: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
-    """Return the BM25 score of each text.
-
-    The inverse document frequency of the "lucene" variant is never below 0, so that a gene in all texts still counts.
-    """
-    known = {token for text in texts for token in text}
-    terms = [token for token in query if token in known]
-    if not terms:
-        return [0.0] * len(texts)
-    import bm25s  # type: ignore[import-untyped]
-
-    index = bm25s.BM25(k1=K1, b=B, method="lucene")
-    index.index([list(text) for text in texts], show_progress=False)
-    return [float(score) for score in index.get_scores(terms)]

@@ -54,7 +54,11 @@ def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptSta
     shape = NetworkShape(**sizes, dropout=dropout)
     try:
         scale, offset = _batch_normalisation(model.tensors, shape.width)
-        values = _value_vectors(model.tensors)
+        # The vector of each bin: linear, ReLU, linear and layer normalisation of the bin's number
+        numbers, of = np.arange(N_BINS, dtype=np.float32)[:, None], model.tensors
+        hidden = np.maximum(numbers @ of["value_encoder.linear1.weight"].T + of["value_encoder.linear1.bias"], 0)
+        output = hidden @ of["value_encoder.linear2.weight"].T + of["value_encoder.linear2.bias"]
+        values = _normalise(output, model.tensors, "value_encoder.norm")
         rows = np.array([model.rows[CELL_TOKEN], *(model.rows.get(gene, -1) for gene in genes)])
         vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
     except (LookupError, ValueError) as error:
@@ -86,16 +90,6 @@ def freeze(network: Network) -> None:
     module = network.module
     for part in (module["gene"], module["value"], module["cell"], *module["encoder"].layers[:-N_TRAINED_LAYERS]):
         part.requires_grad_(False)
-
-
-def _value_vectors(tensors: Mapping[str, NDArray[Any]]) -> Floats32:
-    """Return the vector of each bin, of shape (N_BINS, width): linear, ReLU, linear and layer normalisation of the bin's
-    number.
-    """
-    name = "value_encoder"
-    hidden = np.arange(N_BINS, dtype=np.float32)[:, None] @ tensors[f"{name}.linear1.weight"].T + tensors[f"{name}.linear1.bias"]
-    output = np.maximum(hidden, 0) @ tensors[f"{name}.linear2.weight"].T + tensors[f"{name}.linear2.bias"]
-    return _normalise(output, tensors, f"{name}.norm")
 
 
 def _normalise(rows: NDArray[Any], tensors: Mapping[str, NDArray[Any]], name: str) -> Floats32:
