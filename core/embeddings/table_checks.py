@@ -29,7 +29,6 @@ _ABOUT: Final = re.compile(
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]*\d*")
 _LARGER: Final = 100.0  # a column with this many times the other columns' scale is not a dimension
 _LEAST_COLUMNS: Final = 3
-_MANY_ZEROS: Final = 0.2  # of a matrix of counts
 
 
 def make_imported_space(
@@ -76,10 +75,10 @@ def make_imported_space(
 
 
 def _are_counts(vectors: NDArray[Any]) -> bool:
-    """Return whether all numbers are whole, none is negative, some are above 1, and many are 0."""
+    """Return whether all numbers are whole, none is negative, and some are above 1."""
     with np.errstate(invalid="ignore"):
         whole = bool((vectors == np.rint(vectors)).all())
-    return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1 and (vectors == 0).mean() >= _MANY_ZEROS
+    return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1
 
 
 def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:

@@ -60,10 +60,10 @@ def refuse_matrix(rows: Sequence[str], columns: Sequence[str], source: str) -> N
 
 
 def refuse_counts(columns: Sequence[str], source: str) -> None:
-    """Raise InputError for whole numbers, many of them 0, that stand in columns like these, unless they are dimensions."""
+    """Raise InputError for whole numbers that stand in columns like these, unless they are dimensions."""
     if not _most(DIMENSION, columns):
         raise InputError(
-            f"{source}: whole numbers, many of them 0, in columns {list_some(list(columns), 3)}: a matrix of counts, no gene "
+            f"{source}: whole numbers in columns {list_some(list(columns), 3)}: a matrix of counts, no gene "
             f"space: {_CELLS}. To take its rows as vectors of genes, name its columns d0, d1, …"
         )
 
