@@ -305,43 +305,28 @@ def _holds(table: Table, column: int) -> Holds:
 
 
 class Repeats:
-    """Rows that name a pair that an earlier row names, and the columns that tell all of them apart."""
+    """Rows that name a pair that an earlier row names, and what they hold beside it."""
 
     def __init__(self, table: Table, unused: Sequence[str]) -> None:
         self._table = table
-        self._columns = [table.header.index(name) for name in unused]
+        self._columns = {name: table.header.index(name) for name in unused}
         self._first: dict[str, list[str]] = {}
-        self._values: list[dict[str, None]] = [{} for _ in self._columns]
-        self.n = 0
+        self._again: list[tuple[str, list[str]]] = []
 
     def add(self, key: str, cells: Sequence[str]) -> bool:
         """Return whether an earlier row has this key."""
-        values = [cells[column] for column in self._columns]
-        first = self._first.setdefault(key, values)
-        if first is values:
+        values = [cells[column] for column in self._columns.values()]
+        if self._first.setdefault(key, values) is values:
             return False
-        self.n += 1
-        apart = [i for i, (one, other) in enumerate(zip(first, values, strict=True)) if one != other]
-        for i in apart:
-            if len(self._values[i]) <= _MOST_VALUES:
-                self._values[i] |= dict.fromkeys((first[i], values[i]))
-        self._columns = [self._columns[i] for i in apart]
-        self._values = [self._values[i] for i in apart]
-        if len(apart) < len(values):
-            self._first = {each: [old[i] for i in apart] for each, old in self._first.items()}
+        self._again.append((key, values))
         return True
 
     def refuse(self) -> None:
-        """Raise InputError if one column, of few values, tells the rows of every repeated pair apart."""
-        if not is_often(self.n, len(self._first)):
-            return
-        for column, values in zip(self._columns, self._values, strict=True):
-            if 1 < len(values) <= _MOST_VALUES:
-                name, first = self._table.header[column], next(iter(values))
-                raise InputError(
-                    f"{self._table.name}: {self.n:,} rows name a pair that an earlier row names, with another {name} "
-                    f"({list_some([*values])}); say which counts, as in --where {name}={first}"
-                )
+        """Raise InputError if rows are often repeated, and other columns tell them apart (`explain_repeats`)."""
+        if is_often(len(self._again), len(self._first)):
+            rows = [(key, self._first[key]) for key in dict(self._again)] + self._again
+            others = pd.DataFrame([values for _, values in rows], columns=[*self._columns])
+            explain_repeats(self._table.name, pd.Series([key for key, _ in rows]), others)
 
 
 def is_often(n_repeats: int, n_rows: int) -> bool:
