@@ -119,7 +119,11 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
             changed, pieces = changed or cleaned != pieces, cleaned
         parts[part] = write_part(pieces, part, f"run {run.name}/{part}")
     bundle = Bundle(bundled, bundled_dataset(db, datasets.find(db, run.dataset)), parts)
-    if any(_contains(bundle, secret) for secret in settings.secrets if len(secret) >= SHORTEST):
+    if any(
+        (any(secret in str(getattr(bundle.run, name)) for name in field_names(BundledRun)) or contains_text(bundle.parts, secret))
+        for secret in settings.secrets
+        if len(secret) >= SHORTEST
+    ):
         raise StateError(f"run {run.name}: contains an API key; expected a run without one, so remove it from the notes first")
     return bundle, list(_list_problems(bundle, changed=changed))
 
@@ -143,11 +147,6 @@ def _list_problems(bundle: Bundle, *, changed: bool) -> Iterator[Problem]:
         yield Problem("parents", "warning", (), f"made from {', '.join(named)}, which have bundles of their own")
     if changed:
         yield Problem("places", "warning", (), "paths and addresses of this machine are left out")
-
-
-def _contains(bundle: Bundle, text: str) -> bool:
-    """Return whether a text stands anywhere in a bundle."""
-    return any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)) or contains_text(bundle.parts, text)
 
 
 def _refuse_unreadable(file: UnnamedFile, bundle: Bundle) -> None:
@@ -177,7 +176,17 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     if existing is None and workspace.run_folder(bundled.id).exists:
         raise StateError(f"{path}: data/runs/{bundled.id} has a journal of its run; move it away first")
     with workspace.change("import", path) as (db, detail):
-        _refuse_unusable(db, workspace, bundled, path)
+        run = Run(**record_values(bundled), dataset="")
+        try:
+            if bundled.method == "knn":
+                read_knn_settings(bundled.spec).describe()
+            prompts_of(workspace, db, [run])
+            int(bundled.spec.get("options", {}).get("shots", 0))
+        except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error
+        parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
+        if bundled.id in bundled.parents or any(bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)):
+            raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")
         outcome, replaced = store_run(db, workspace.settings, file, path, options)
         if missing := missing_parents(db, [runs.find(db, bundled.id)]):
             outcome = replace_in(outcome, message=f"made from {', '.join(missing.values())}, not in this workspace")
@@ -188,18 +197,3 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     if "replaced" in detail:
         workspace.run_folder(detail["replaced"]).remove()
     return outcome
-
-
-def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path: str) -> None:
-    """Raise InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
-    run = Run(**record_values(bundled), dataset="")
-    try:
-        if bundled.method == "knn":
-            read_knn_settings(bundled.spec).describe()
-        prompts_of(workspace, db, [run])
-        int(bundled.spec.get("options", {}).get("shots", 0))
-    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error
-    parents = [parent for key in bundled.parents if (parent := find_run(db, key)) is not None]
-    if bundled.id in bundled.parents or any(bundled.id in (each.id, *each.parents) for each in runs.lineage(db, parents)):
-        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected older runs")

@@ -88,14 +88,11 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     if settings.servers != present.servers and settings.has_several:
         refuse_unfit(workspace, settings.servers, spec.model)
     elif settings.servers != present.servers:
-        _check_model(workspace, settings, spec.model)
-
-
-def _check_model(workspace: Workspace, settings: ExecutionSettings, model: str) -> None:
-    """Raise Unreachable if the server does not answer, InputError if it lists its models and this one is not among them."""
-    endpoint = settings.endpoint(workspace.settings.server_access)
-    found = asyncio.run(list_models(endpoint, PATIENCE_S))
-    if not found.reachable:
-        raise Unreachable(found.problem)
-    if found.models and model not in found.models:
-        raise InputError(f"{endpoint.base_url}: does not serve {model!r}, the run's model, but {', '.join(found.models)}")
+        endpoint = settings.endpoint(workspace.settings.server_access)
+        found = asyncio.run(list_models(endpoint, PATIENCE_S))
+        if not found.reachable:
+            raise Unreachable(found.problem)
+        if found.models and spec.model not in found.models:
+            raise InputError(
+                f"{endpoint.base_url}: does not serve {spec.model!r}, the run's model, but {', '.join(found.models)}"
+            )

@@ -15,11 +15,9 @@ from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
 from core.engine.shared_settings import DatasetName
-from core.fields.record import values_of
 from core.fields.setting import Whole, setting
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
-from core.methods.recovered import RecoveredSettings
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS
@@ -55,11 +53,6 @@ def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunReques
 def fusion_request(dataset: str, settings: FusionSettings, name: str) -> RunRequest:
     """Return the request of a fusion of saved runs on the rows of its base; dataset: of the base, by name or id."""
     return RunRequest("fusion", dataset, fusion_options(settings), name=name)
-
-
-def recovered_request(dataset: str, settings: RecoveredSettings, name: str) -> RunRequest:
-    """Return the request of the component that was fused with a base; dataset: of the base, by name or id."""
-    return RunRequest("recovered", dataset, values_of(settings), name=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,7 +41,10 @@ def find_named(workspace: Workspace, name: str) -> Job:
     found = [job for job in known if name in (job.title, f"{job.kind}/{job.key}")]
     found = found or [job for job in known if name in (job.name, job.key)]
     if not found:
-        _refuse_run_made_elsewhere(workspace, name)
+        with workspace.store.read() as db:
+            made = [run for run in runs.list_all(db) if name in (run.id, run.name)]
+        if made:
+            raise StateError(f"run {name}: {made[0].origin}, not made by a worker of this workspace")
         raise NotFound(f"job {name!r}: not in this workspace, {list_known(name, [job.title for job in known])}")
     if len(found) > 1:
         ids = ", ".join(f"{job.kind}/{job.key}" for job in found)
@@ -49,24 +52,9 @@ def find_named(workspace: Workspace, name: str) -> Job:
     return found[0]
 
 
-def _refuse_run_made_elsewhere(workspace: Workspace, name: str) -> None:
-    """Raise StateError if a name is that of a run that no job of this workspace makes."""
-    with workspace.store.read() as db:
-        made = [run for run in runs.list_all(db) if name in (run.id, run.name)]
-    if made:
-        raise StateError(f"run {name}: {made[0].origin}, not made by a worker of this workspace")
-
-
 def kind_of(job: Job) -> JobKind:
     """Return the kind of a job."""
     return kinds()[job.kind]
-
-
-def refuse_verb(job: Job, verb: str) -> None:
-    """Raise StateError if a job is of a kind to which `jobs VERB` cannot be done."""
-    kind = kind_of(job)
-    if verb not in kind.verbs:
-        raise StateError(f"jobs {verb} {job.title}: cannot be done to a {kind.title}; expected {', '.join(kind.verbs)}")
 
 
 def stop(workspace: Workspace, job: Job) -> Job:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,7 +12,7 @@ from core.errors import StateError
 from core.net.scrubber import SHORTEST, escapes_of
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _PATH = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+([^\s/\\'\":]*)")
 _ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
@@ -56,17 +54,3 @@ def refuse_secrets(settings: Settings, what: str, contents: Iterable[bytes]) -> 
     spellings = [spelling for secret in settings.secrets if len(secret) >= SHORTEST for spelling in escapes_of(secret)]
     if any(spelling in content for content in contents for spelling in spellings):
         raise StateError(f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first")
-
-
-def refuse_secrets_in_table(settings: Settings, what: str, frame: pd.DataFrame) -> None:
-    """Raise StateError as `refuse_secrets` does if a secret stands in the texts of a table."""
-    texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
-    for secret in settings.secrets:
-        if len(secret) >= SHORTEST and any(column.astype(str).str.contains(secret, regex=False).any() for column in texts):
-            raise StateError(f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first")
-
-
-def refuse_secrets_in_zip(settings: Settings, what: str, content: bytes) -> None:
-    """Raise StateError as `refuse_secrets` does if a secret stands in a file of a zip."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        refuse_secrets(settings, what, (archive.read(name) for name in archive.namelist()))

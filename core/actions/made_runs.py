@@ -59,7 +59,13 @@ def run_to_end(
     if there is None:
         made = launch.start(workspace, request, spec=spec, components=components, method=method)
     else:
-        made = _go_on(workspace, request, spec, _await_other(workspace, there, say), components, method)
+        is_told = False
+        while (now := _look_at(workspace, there)).status in LIVE_STATES:
+            if not is_told:
+                say(f"{there.name}: waits for the process that is making it already")
+                is_told = True
+            time.sleep(_LOOK_EVERY_S)
+        made = _go_on(workspace, request, spec, now, components, method)
     [run] = jobs.with_present_states(workspace, [made])  # a full disk may have kept its ending from the store
     if run.status == "interrupted":
         raise KeyboardInterrupt
@@ -83,17 +89,6 @@ def _go_on(
     present = workspace.run_folder(there.id).execution_settings()
     settings = launch.settings_to_resume(workspace, request, spec, present, method(spec.method))
     return run_control.resume(workspace, there.id, settings=settings, begin=work_here)
-
-
-def _await_other(workspace: Workspace, run: Run, say: Callable[[str], object]) -> Run:
-    """Return a run once no other process works on it, in its present state."""
-    is_told = False
-    while (now := _look_at(workspace, run)).status in LIVE_STATES:
-        if not is_told:
-            say(f"{run.name}: waits for the process that is making it already")
-            is_told = True
-        time.sleep(_LOOK_EVERY_S)
-    return now
 
 
 def _look_at(workspace: Workspace, run: Run) -> Run:

@@ -15,7 +15,7 @@ from core.datasets.knowledge_packs import (
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.importing import pack_files
-from core.store import Cursor, spaces
+from core.store import spaces
 from core.store.spaces import PackRecord
 
 ORGANISMS = ("mouse", "human")
@@ -99,16 +99,6 @@ def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False
 
 def _is_about(record: PackRecord, organism: str) -> bool:
     return record.organism in ("", organism) or organism not in ORGANISMS
-
-
-def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
-    """Raise StateError if a pack of a requested run was deleted before its planning."""
-    here = {record.sha256 for record in spaces.list_packs(db)}
-    gone = [name for name, sha256 in planned.items() if sha256 not in here]
-    if gone:
-        raise StateError(
-            f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was requested; request it again"
-        )
 
 
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:

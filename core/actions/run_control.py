@@ -26,7 +26,7 @@ from core.jobs.folder import Command
 from core.jobs.state import exclusive_lock
 from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.store import Cursor, changes, runs
+from core.store import Cursor, changes, runs, spaces
 from core.store.runs import Run
 from core.texts import check_name
 from core.types import LIVE_STATES
@@ -112,7 +112,12 @@ def start(
         return existing
     with workspace.change("run", name) as (db, detail):
         same_runs.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
-        packs.refuse_missing(db, spec.packs)
+        here = {record.sha256 for record in spaces.list_packs(db)}
+        gone = [name for name, sha256 in spec.packs.items() if sha256 not in here]
+        if gone:
+            raise StateError(
+                f"knowledge packs: {', '.join(gone)} were deleted or replaced since the run was requested; request it again"
+            )
         replaced = same_runs.delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls, origin))

@@ -81,7 +81,11 @@ def write_site(
     empty, unless `replace`, and SystemFailure if it cannot be written.
     """
     try:
-        _refuse_occupied(out, replace)
+        if out.exists() and not out.is_dir():
+            raise StateError(f"{out}: a file, expected an empty or new folder")
+        with suppress(FileNotFoundError):
+            if not replace and any(out.iterdir()):
+                raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")
         with temporary_folder("site") as folder:
             made = build_site(workspace, run, folder, walks, links)
             (out / "data").mkdir(parents=True, exist_ok=True)
@@ -94,12 +98,3 @@ def write_site(
     except OSError as error:
         raise explain(error, out) from error
     return made
-
-
-def _refuse_occupied(out: Path, replace: bool) -> None:
-    """Raise StateError for a path that is no folder, or a folder that is not empty, unless `replace`."""
-    if out.exists() and not out.is_dir():
-        raise StateError(f"{out}: a file, expected an empty or new folder")
-    with suppress(FileNotFoundError):
-        if not replace and any(out.iterdir()):
-            raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import zipfile
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 
-from core.actions import machine_names
 from core.actions.component_loader import default_dataset
 from core.actions.lineage import Prompts, prompts_of, provenance_of, tools_of
+from core.actions.machine_names import refuse_secrets
 from core.actions.uploads_apart import read_apart
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
@@ -131,7 +132,8 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
     checked = check_run(workspace, run, options)
     if not is_valid(checked.problems):
         return PackageResult(None, None, checked.problems)
-    machine_names.refuse_secrets_in_zip(workspace.settings, f"package of {run}", checked.content)
+    with zipfile.ZipFile(io.BytesIO(checked.content)) as archive:
+        refuse_secrets(workspace.settings, f"package of {run}", (archive.read(name) for name in archive.namelist()))
     sha256 = sha256_of(checked.content)
     with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}
@@ -155,7 +157,7 @@ def _contents(
         method=run.method,
         prompt=prompts.text if options.prompt is None else _read_text(options.prompt),
         tools=tools_of(db, line) if options.tools is None else _read_tools(options.tools),
-        distinct_tools=_distinct_tools(db, line),
+        distinct_tools=next((counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {}),
     )
     facts = provenance_of(db, line, prompts)
     repeated = packages.repeated_rows(rows) if options.track == "A" else ()
@@ -180,11 +182,6 @@ def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: Pack
         base = runs.find(db, base.parents[0])
         rows = add_base_events(rows, traces.rows(db, base.id))
     return explain_fusion(rows)
-
-
-def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
-    """Return row → how many tools it used, from the first run of the lineage that has evidence."""
-    return next((counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {})
 
 
 def _read_tools(folder: Path) -> dict[str, bytes]:

@@ -102,7 +102,12 @@ def _quiet_libraries() -> Iterator[None]:
 def _run() -> None:
     """Run the command. Raise DeskError, also for what the operating system refuses."""
     try:
-        _refuse_undecodable(sys.argv[1:])
+        arguments = sys.argv[1:]
+        for i, argument in enumerate(arguments, 1):
+            byte = next((ord(character) - 0xDC00 for character in argument if "\udc80" <= character <= "\udcff"), None)
+            if byte is not None:
+                shown = argument.encode("utf-8", "backslashreplace").decode()
+                raise InputError(f"argument {i}, {shown[:80]!r}: byte 0x{byte:02X} is not UTF-8, expected text; rename the file")
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # of a terminal that lacks a character
         status = _run_command()
         _flush()
@@ -139,15 +144,6 @@ def _flush() -> None:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise explain(error) from error
-
-
-def _refuse_undecodable(arguments: list[str]) -> None:
-    """Raise InputError for an argument that is not UTF-8: no name here can hold it."""
-    for i, argument in enumerate(arguments, 1):
-        byte = next((ord(character) - 0xDC00 for character in argument if "\udc80" <= character <= "\udcff"), None)
-        if byte is not None:
-            shown = argument.encode("utf-8", "backslashreplace").decode()
-            raise InputError(f"argument {i}, {shown[:80]!r}: byte 0x{byte:02X} is not UTF-8, expected text; rename the file")
 
 
 def _in_one_line(text: str) -> str:

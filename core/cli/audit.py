@@ -48,27 +48,26 @@ def leakage(
     """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""
     chosen = component_loader.default_dataset(context.obj, dataset)
     index = component_loader.load_index(context.obj, chosen)
-    show_result(_audit_leakage(context.obj, chosen, index), as_json)
-
-
-def _audit_leakage(workspace: Workspace, dataset: Dataset, index: RowIndex) -> LeakageAudit:
-    tables = packs.read_symbol_tables(workspace, dataset.organism)
-    with workspace.store.read() as db:
-        rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
-        known_runs = {run.id: run for run in runs.list_predicting(db, dataset.id)}
+    tables = packs.read_symbol_tables(context.obj, chosen.organism)
+    with context.obj.store.read() as db:
+        rows, known_spaces = pairs.frame(db, chosen.id), spaces.list_all(db)
+        known_runs = {run.id: run for run in runs.list_predicting(db, chosen.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
     splits = rows["split"].to_numpy()
-    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset) for run in known_runs.values()]
-    return LeakageAudit(
-        dataset,
-        check_counts(rows),
-        tuple(compare_splits(rows, tables)),
-        check_rows(rows),
-        pack_texts.check_all(workspace, index),
-        tuple(_check_space(workspace, dataset, index, splits, space) for space in known_spaces),
-        tuple(check_run(each, score_run(each)) for each in predicted),
-        tables.notes,
-        leak_power(index) if known_spaces else (),
+    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, chosen) for run in known_runs.values()]
+    show_result(
+        LeakageAudit(
+            chosen,
+            check_counts(rows),
+            tuple(compare_splits(rows, tables)),
+            check_rows(rows),
+            pack_texts.check_all(context.obj, index),
+            tuple(_check_space(context.obj, chosen, index, splits, space) for space in known_spaces),
+            tuple(check_run(each, score_run(each)) for each in predicted),
+            tables.notes,
+            leak_power(index) if known_spaces else (),
+        ),
+        as_json,
     )
 
 

@@ -19,7 +19,7 @@ from core.cli.base import Detach, Json, show
 from core.cli.names import JobName
 from core.cli.run_status import busy_lines, show_status, status_record
 from core.cli.settings import takes
-from core.engine.spec import ExecutionSettings
+from core.errors import StateError
 from core.fields.record import make, options_of
 
 app = typer.Typer(no_args_is_help=True)
@@ -78,9 +78,18 @@ def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
         found = _find(context.obj, job, verb)
         if _is_run(found):
             begin = run_control.start_worker if detach else run_control.work_on
-            restart(context.obj, found.key, settings=_new_settings(context.obj, found, chosen), begin=begin)
+            changes = make(ChangedSettings, chosen).values()
+            restart(
+                context.obj,
+                found.key,
+                settings=change_settings(run_control.settings_of(context.obj, found.key), **changes) if changes else None,
+                begin=begin,
+            )
         else:
-            _refuse_settings(found, chosen)
+            for option in options_of(ChangedSettings):
+                if chosen[option.name] is not None:
+                    why = f"{found.title} goes on with the settings it was started with; expected a run"
+                    raise typer.BadParameter(why, param_hint=option.option)
             job_control.resume(context.obj, found)
         _show(context.obj, found, as_json)
 
@@ -103,25 +112,14 @@ def work(context: typer.Context, kind: str, key: str) -> None:
 def _find(workspace: Workspace, name: str, verb: str) -> Job:
     """Return the job of a name or id. Raise StateError if one of its kind cannot do the verb."""
     found = job_control.find_named(workspace, name)
-    job_control.refuse_verb(found, verb)
+    kind = job_control.kind_of(found)
+    if verb not in kind.verbs:
+        raise StateError(f"jobs {verb} {found.title}: cannot be done to a {kind.title}; expected {', '.join(kind.verbs)}")
     return found
 
 
 def _is_run(job: Job) -> bool:
     return isinstance(job_control.kind_of(job), RunKind)
-
-
-def _new_settings(workspace: Workspace, job: Job, chosen: dict[str, Any]) -> ExecutionSettings | None:
-    """Return the run's settings with those that are given; None if none is."""
-    changes = make(ChangedSettings, chosen).values()
-    return change_settings(run_control.settings_of(workspace, job.key), **changes) if changes else None
-
-
-def _refuse_settings(job: Job, chosen: dict[str, Any]) -> None:
-    for option in options_of(ChangedSettings):
-        if chosen[option.name] is not None:
-            why = f"{job.title} goes on with the settings it was started with; expected a run"
-            raise typer.BadParameter(why, param_hint=option.option)
 
 
 def _show(workspace: Workspace, job: Job, as_json: bool) -> None:

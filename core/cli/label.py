@@ -46,7 +46,11 @@ def label(
     if wanted.size is not None:
         _draw(context.obj, rubric, run, wanted, as_json)
     elif export is not None:
-        _export(context.obj, rubric, run, export, as_json)
+        from core.actions.label_files import export_csv
+
+        content, n = export_csv(context.obj, rubric, run)
+        replace_file(export, content)
+        show({"file": str(export), "labels": n}, as_json, f"{export}: {n:,} labels")
     elif import_ is not None:
         _import(context.obj, rubric, run, import_, as_json)
 
@@ -63,14 +67,6 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
     ]
     facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
     show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, as_json, "\n".join(text))
-
-
-def _export(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:
-    from core.actions.label_files import export_csv
-
-    content, n = export_csv(workspace, rubric, run)
-    replace_file(file, content)
-    show({"file": str(file), "labels": n}, as_json, f"{file}: {n:,} labels")
 
 
 def _import(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:

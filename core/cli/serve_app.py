@@ -33,7 +33,13 @@ def serve_app(
     settings: Settings = context.obj.settings
     base_url = read_base_url(base_url)
     if settings.sign_in:
-        _refuse_broken_sign_in(settings, base_url)
+        if find_spec("authlib") is None:
+            raise MissingPackage("serve-app: a sign-in needs the package Authlib; install requirements-share.txt")
+        if not (settings.editors or settings.readers):
+            raise InputError("serve-app: nobody could sign in; name people in PERTURBDESK_EDITORS or PERTURBDESK_READERS")
+        found, expected = redirect_uri(settings.secrets_file), f"{base_url}/{CALLBACK}"
+        if found != expected:
+            raise InputError(f"{settings.secrets_file}: redirect_uri in [auth] is {found!r}, expected {expected!r}")
     elif not (read_only or settings.read_only or without_sign_in or not reaches_others(host, base_url)):
         raise InputError(
             f"serve-app: everybody who reaches {base_url} could change this workspace. Add a sign-in ([auth] in "
@@ -46,17 +52,6 @@ def serve_app(
     log.close()
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     os.execv(sys.executable, [sys.executable, "-m", "core.ui.start", *_options(host, port, base_url)])
-
-
-def _refuse_broken_sign_in(settings: Settings, base_url: str) -> None:
-    """Raise InputError or MissingPackage if no one could sign in."""
-    if find_spec("authlib") is None:
-        raise MissingPackage("serve-app: a sign-in needs the package Authlib; install requirements-share.txt")
-    if not (settings.editors or settings.readers):
-        raise InputError("serve-app: nobody could sign in; name people in PERTURBDESK_EDITORS or PERTURBDESK_READERS")
-    found, expected = redirect_uri(settings.secrets_file), f"{base_url}/{CALLBACK}"
-    if found != expected:
-        raise InputError(f"{settings.secrets_file}: redirect_uri in [auth] is {found!r}, expected {expected!r}")
 
 
 def _options(host: str, port: int, base_url: str) -> list[str]:

@@ -26,7 +26,6 @@ from core.target_ranking.request import (
     missing_packages,
     request_of,
 )
-from core.target_ranking.results import RankingFolder
 from core.target_ranking.splits import Split, read_split
 from core.target_ranking.tables import TargetTable, table_of
 
@@ -66,7 +65,12 @@ def evaluate(
         return
     folder = target_ranking.find(context.obj, choice.ranking)
     if published is not None:
-        _refuse_other_split(folder, published)
+        own = folder.split()
+        if (own.train, own.validation, own.test) != (published.train, published.validation, published.test):
+            raise InputError(
+                f"target ranking {folder.name}: was trained on another split, {own.name}, whose training may include test "
+                "conditions of this one. Train on this one: perturbdesk targets train --split FILE"
+            )
     saved = target_ranking.evaluate_saved(
         context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
@@ -133,16 +137,6 @@ def _installed_models() -> tuple[str, ...]:
         if packages:
             say(f"{name} is left out: {', '.join(packages)} is not installed (pip install -r {REQUIREMENTS})")
     return tuple(name for name, packages in missing.items() if not packages)
-
-
-def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
-    """Raise InputError for a split that the models of a folder were not trained on: they may have seen its test conditions."""
-    own = folder.split()
-    if (own.train, own.validation, own.test) != (split.train, split.validation, split.test):
-        raise InputError(
-            f"target ranking {folder.name}: was trained on another split, {own.name}, whose training may include test "
-            "conditions of this one. Train on this one: perturbdesk targets train --split FILE"
-        )
 
 
 def _ceilings(split: Split, candidates: Path | None) -> TargetTable:

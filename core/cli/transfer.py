@@ -19,7 +19,7 @@ from core.cli.results import show_result
 from core.cli.settings import takes
 from core.engine.request import RunRequest
 from core.errors import SettingError
-from core.fields.record import make, options_of
+from core.fields.record import make, options_of, values_of
 from core.methods.recovered import RecoveredSettings
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.fusion_verdict import FusionVerdict
@@ -111,7 +111,14 @@ def fuse(
 ) -> None:
     """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a fusion."""
     request, uncovered = _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
-    _start_and_show(context.obj, request, uncovered, replace, as_json)
+    with working(f"making {launch.name_of(request)}"):
+        run = launch.start(context.obj, request, replace=replace)
+    say_if_named_otherwise(run, launch.name_of(request))
+    with context.obj.store.read() as db:
+        n = predictions.flag_counts(db, run.id).get(uncovered, 0)
+        constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
+    verdict = FusionVerdict(run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run))
+    show_result(verdict, as_json)
 
 
 def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
@@ -138,21 +145,10 @@ def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[
     settings = make(RecoveredSettings, {"base": chosen["base"], "fused": fused, **weights})
     with workspace.store.read() as db:
         base = runs.find_predicting(db, settings.base)
-    return derived_runs.recovered_request(base.dataset, replaced(settings, base=base.id), chosen["name"]), Flag.UNCOVERED
+    return RunRequest("recovered", base.dataset, values_of(replaced(settings, base=base.id)), name=chosen["name"]), Flag.UNCOVERED
 
 
 def _one_weight(name: str, weights: tuple[float, ...]) -> float:
     if len(weights) != 1:
         raise SettingError(name, f"got {len(weights)} weights, expected that of the component that --from recovers")
     return weights[0]
-
-
-def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, replace: bool, as_json: bool) -> None:
-    with working(f"making {launch.name_of(request)}"):
-        run = launch.start(workspace, request, replace=replace)
-    say_if_named_otherwise(run, launch.name_of(request))
-    with workspace.store.read() as db:
-        n = predictions.flag_counts(db, run.id).get(uncovered, 0)
-        constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
-    verdict = FusionVerdict(run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run))
-    show_result(verdict, as_json)

@@ -51,6 +51,9 @@ class RunKind(JobKind):
             return Job(self.name, run.id, run.name, folder, "crashed", cause=cause, page=page, view=view)
         finished = status.counts.done + status.counts.failed
         is_live = status.state in LIVE_STATES
+        failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
+        left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
+        rate = "" if status.rows_per_s is None or not status.has_worker else _rate_text(status, finished)
         return Job(
             kind=self.name,
             key=run.id,
@@ -62,7 +65,7 @@ class RunKind(JobKind):
             can_resume=status.state not in ("running", "pausing", "waiting", "done"),
             cause=status.cause,
             share=finished / max(status.total, 1),
-            progress=_progress_text(status, finished),
+            progress=f"{finished:,} of {status.total:,} rows{failed}{left}{rate}",
             waits_for=status.notice,
             begun_at=status.begun_at,
             pid=status.pid,
@@ -84,13 +87,6 @@ def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
     if run.is_asked:
         return "ask", {"dataset": run.dataset, "asked": run.id}
     return RunKind.page, {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
-
-
-def _progress_text(status: Status, finished: int) -> str:
-    failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
-    left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
-    rate = "" if status.rows_per_s is None or not status.has_worker else _rate_text(status, finished)
-    return f"{finished:,} of {status.total:,} rows{failed}{left}{rate}"
 
 
 def _rate_text(status: Status, finished: int) -> str:

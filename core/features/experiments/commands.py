@@ -108,7 +108,9 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
         }
         for saved in engine.list_saved(context.obj)
     ]
-    lines = [line for record in kind_records for line in _kind_lines(record)]
+    lines = []
+    for record in kind_records:
+        lines += [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
     show({"kinds": kind_records, "experiments": made}, as_json, text)
 
@@ -118,10 +120,6 @@ def _missing_of(workspace: Workspace, kind: Kind) -> list[str]:
         return kind.missing(workspace, None)
     except InputError as error:  # there is no dataset yet
         return [str(error)]
-
-
-def _kind_lines(record: dict[str, Any]) -> list[str]:
-    return [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
 
 
 @app.command(cls=_LISTING)

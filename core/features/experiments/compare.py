@@ -16,8 +16,8 @@ import numpy as np
 from core.base.experiment import Arm, Experiment, Metric, Runs
 from core.base.result import Table
 from core.errors import InputError, StateError
-from core.features.experiments.moved import changes, moved_more, movement, movement_rows, take_ids
-from core.features.experiments.result import ArmResult, Contrast, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
+from core.features.experiments.moved import changes, moved_more, movement, take_ids
+from core.features.experiments.result import ArmResult, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
 from core.methods.base import method_named
 from core.scoring.arm_loader import ArmLoader
 from core.scoring.compare_runs import compare_runs
@@ -218,7 +218,7 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         experiment.smallest_effect,
         n,
         n_labelled=arms.compare(experiment.base.name, experiment.base.name).comparison.n_labelled,
-        contrasts=_contrasts(arms),
+        contrasts=judge_contrasts([(a, b, arms.compare(b, a).change(experiment.metric)) for a, b in experiment.contrasts]),
         left_out=left,
         remarks=experiment.remarks,
         details=details,
@@ -259,7 +259,19 @@ def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]
     for arm, one in zip(experiment.arms, moved.values(), strict=True):
         scored = _result(arms, arm, _compare_read(arms, again, lined[arm.name], one.read))
         results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
-    apart = Table("|Δ| of each answer", movement_rows(moved))
+    apart = Table(
+        "|Δ| of each answer",
+        tuple(
+            {
+                "arm": name,
+                "|Δ| of P(DE)": one.movement.de,
+                "asked again, P(DE)": one.floor.de,
+                "|Δ| of P(up | DE)": one.movement.up,
+                "asked again, P(up | DE)": one.floor.up,
+            }
+            for name, one in moved.items()
+        ),
+    )
     return results, len(experiment.rows) - int(read.sum()), (apart,)
 
 
@@ -295,11 +307,6 @@ def _result(arms: ArmRows, arm: Arm, compared: Compared) -> ArmResult:
         note=arm.note,
         is_base=is_base,
     )
-
-
-def _contrasts(arms: ArmRows) -> tuple[Contrast, ...]:
-    metric = arms.experiment.metric
-    return judge_contrasts([(a, b, arms.compare(b, a).change(metric)) for a, b in arms.experiment.contrasts])
 
 
 def _noise_floor(arms: ArmRows) -> NoiseFloor | None:

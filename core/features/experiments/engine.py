@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -167,13 +167,30 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     built = kind_named(kind)
     experiment = _build(built, workspace, settings)
     _refuse_impossible(experiment)
-    key = _key_of(kind, settings, experiment.rows)
+    kept = _without_rows(values_with_effect(settings))
+    key = sha256_of(json.dumps([kind, kept, *experiment.rows], sort_keys=True, default=str))[:KEY_DIGITS]
     arms = ArmRuns(workspace, experiment, key, start=False)
     planned = tuple(arms.plan(arm, cut, seed) for arm, cut, seed in arms.replicates())
     values = json.loads(json.dumps(_without_rows(values_of(settings)), default=str))
     saved = SavedExperiment(kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned))
     dataset = default_dataset(workspace, experiment.dataset).name
-    return ExperimentPlan(dataset, planned, _with_known_ids(workspace, saved), experiment, _cost_of(workspace, planned))
+    known = next((each for each in list_saved(workspace) if each.key == saved.key), saved).made
+    filled = {
+        arm: tuple((cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm)
+        for arm, of_arm in saved.runs.items()
+    }
+    costs = []
+    for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
+        if request is None or not method_named(request.method).needs_model:
+            continue
+        if spec is None:  # the server says later which model it has
+            calls = expected_calls(method_named(request.method), request.options, len(request.rows))
+            costs.append(Expectation(calls))
+        else:
+            costs.append(launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint))
+    parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
+    total: dict[str, Any] = {name: None if None in values else sum(values) for name, values in parts.items()}
+    return ExperimentPlan(dataset, planned, replace(saved, runs=filled), experiment, Expectation(**total))
 
 
 def with_power(workspace: Workspace, planned: ExperimentPlan) -> ExperimentPlan:
@@ -226,7 +243,8 @@ def list_saved(workspace: Workspace) -> list[SavedExperiment]:
     listed = []
     for key, values in presets.items():
         try:
-            listed.append(_read_saved(values))
+            made = {arm: tuple((cut, seed, run) for cut, seed, run in of_arm) for arm, of_arm in values["runs"].items()}
+            listed.append(SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made}))
         except (KeyError, TypeError, ValueError, AttributeError, DeskError) as error:
             LOGGER.warning("experiment %r: cannot be read (%r), left out", key, error)
     return listed
@@ -280,11 +298,6 @@ def _refuse_impossible(experiment: Experiment) -> None:
         refuse_meeting_seeds(arm, (*experiment.seeds, *(experiment.noise_seeds if arm is experiment.base else ())))
 
 
-def _key_of(kind: str, settings: Any, rows: tuple[str, ...]) -> str:
-    values = _without_rows(values_with_effect(settings))
-    return sha256_of(json.dumps([kind, values, *rows], sort_keys=True, default=str))[:KEY_DIGITS]
-
-
 def _without_rows(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings without that of the rows, whose ids are saved beside them."""
     return {name: value for name, value in values.items() if name != "rows"}
@@ -294,11 +307,6 @@ def _settings_of(saved: SavedExperiment) -> Any:
     """Return the settings of a saved experiment, with the ids of its rows."""
     settings: Any = make(kind_named(saved.kind).settings, saved.values)
     return replace(settings, rows=saved.rows)
-
-
-def _read_saved(values: Mapping[str, Any]) -> SavedExperiment:
-    made = {arm: tuple((cut, seed, run) for cut, seed, run in of_arm) for arm, of_arm in values["runs"].items()}
-    return SavedExperiment(**{**values, "rows": tuple(values["rows"]), "runs": made})
 
 
 def _begin(workspace: Workspace, planned: ExperimentPlan) -> None:
@@ -318,16 +326,6 @@ def _save(workspace: Workspace, saved: SavedExperiment) -> None:
     if saved not in list_saved(workspace):
         values = {each.name: getattr(saved, each.name) for each in fields(saved)}
         run_actions.save_preset(workspace, PAGE, saved.key, json.loads(json.dumps(values)))
-
-
-def _with_known_ids(workspace: Workspace, saved: SavedExperiment) -> SavedExperiment:
-    """Return an experiment with the ids that were saved of runs whose specification cannot be resolved now."""
-    known = next((each for each in list_saved(workspace) if each.key == saved.key), saved).made
-    filled = {
-        arm: tuple((cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm)
-        for arm, of_arm in saved.runs.items()
-    }
-    return replace(saved, runs=filled)
 
 
 def _runs_of(planned: Sequence[PlannedRun]) -> dict[str, tuple[tuple[int, int, str], ...]]:
@@ -350,19 +348,3 @@ def _make(workspace: Workspace, planned: ExperimentPlan, reporter: Reporter, pro
     _save(workspace, saved)
     record_experiment(workspace, _as_entered(planned), result_of(workspace, saved))
     return saved
-
-
-def _cost_of(workspace: Workspace, planned: Iterable[PlannedRun]) -> Expectation:
-    """Return the cost of the runs that are not done yet, by what calls of their methods took before."""
-    costs = []
-    for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
-        if request is None or not method_named(request.method).needs_model:
-            continue
-        if spec is None:  # the server says later which model it has
-            calls = expected_calls(method_named(request.method), request.options, len(request.rows))
-            costs.append(Expectation(calls))
-        else:
-            costs.append(launch.estimate(workspace, spec, request.concurrency, endpoint=request.endpoint))
-    parts = {each.name: [getattr(cost, each.name) for cost in costs] for each in fields(Expectation)}
-    total: dict[str, Any] = {name: None if None in values else sum(values) for name, values in parts.items()}
-    return Expectation(**total)

@@ -8,7 +8,7 @@ test is exact. It is one-sided, because "moved" means "moved more than asking ag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,20 +84,6 @@ def _mean(values: Floats, rows: RunRows) -> Estimate | None:
         return None
     perts, genes = (np.unique(codes[read], return_inverse=True)[1] for codes in (rows.pert, rows.gene))
     return means_within(values[read], np.zeros(len(perts), dtype=np.intp), perts, genes)[0]
-
-
-def movement_rows(moved: Mapping[str, Moved]) -> tuple[dict[str, object], ...]:
-    """Return a table of the two answers apart: what each arm moves, and what asking again does."""
-    return tuple(
-        {
-            "arm": name,
-            "|Δ| of P(DE)": one.movement.de,
-            "asked again, P(DE)": one.floor.de,
-            "|Δ| of P(up | DE)": one.movement.up,
-            "asked again, P(up | DE)": one.floor.up,
-        }
-        for name, one in moved.items()
-    )
 
 
 def take_ids(rows: RunRows, ids: Sequence[str]) -> RunRows:

@@ -168,7 +168,14 @@ class ExperimentResult:
     def tables(self) -> tuple[Table, ...]:
         """Return the arms, the pairs of arms, and the kind's own table."""
         arms = Table("Arms", tuple(map(self._row, self.arms)), ("Δ DE", "Δ DIR", "Δ mean"))
-        pairs = Table("Pairs of arms", tuple(_pair_row(each) for each in self.contrasts), ("difference",))
+        pairs = Table(
+            "Pairs of arms",
+            tuple(
+                {"arm": each.a, "minus": each.b, "difference": each.change, "p": _known(each.p), "p (Holm)": _known(each.p_holm)}
+                for each in self.contrasts
+            ),
+            ("difference",),
+        )
         return (arms, *([pairs] if self.contrasts else []), *self.details)
 
     def figure(self) -> Figure | None:
@@ -230,10 +237,6 @@ def _moved_sentence(arm: ArmResult) -> str:
     p = number_text(arm.p_holm, ".4f")
     moves = "moves" if arm.is_shown else "is not shown to move"
     return f"{arm.name} {moves} the answers more than asking again: |Δ| {moved} against {floor}, p after Holm {p}."
-
-
-def _pair_row(each: Contrast) -> dict[str, Any]:
-    return {"arm": each.a, "minus": each.b, "difference": each.change, "p": _known(each.p), "p (Holm)": _known(each.p_holm)}
 
 
 def _known(p: float) -> float | None:

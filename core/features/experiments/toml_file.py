@@ -115,7 +115,11 @@ def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
     base = spec.base or names[0]
     _check_choice(table, "base", base, names)
     spec = replace(spec, base=base, hypothesis=_about_one_arm(table, spec, [name for name in names if name != base]))
-    _check_rest(table, spec)
+    rows = table.table("rows")
+    if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
+        raise rows.error("seed", "has no effect without a sample; expected sample = N too")
+    if set(spec.noise_seeds or ()) & set(spec.seeds):
+        raise table.error("noise_seeds", f"is {table.values['noise_seeds']}, expected seeds that are not in seeds")
     tested = [(arm, at) for arm, at in zip(arms, tables, strict=True) if arm.name != base]
     return replace(spec, changes={arm.name: _change(at, arm, spec.arm(arm.against or base)) for arm, at in tested})
 
@@ -172,15 +176,6 @@ def _about_one_arm(table: TomlTable, spec: FileExperiment, tested: Sequence[str]
     return named
 
 
-def _check_rest(table: TomlTable, spec: FileExperiment) -> None:
-    """Raise InputError for a seed without a sample, and for a seed that is no other one."""
-    rows = table.table("rows")
-    if rows is not None and spec.rows.run is not None and "seed" in rows.values and "sample" not in rows.values:
-        raise rows.error("seed", "has no effect without a sample; expected sample = N too")
-    if set(spec.noise_seeds or ()) & set(spec.seeds):
-        raise table.error("noise_seeds", f"is {table.values['noise_seeds']}, expected seeds that are not in seeds")
-
-
 def _change(table: TomlTable, arm: FileArm, control: FileArm) -> str | None:
     """Return what an arm changes; None if that cannot be checked. Raise InputError if it is nothing, or several things."""
     things = _differences(arm, control)
@@ -200,7 +195,9 @@ def _change(table: TomlTable, arm: FileArm, control: FileArm) -> str | None:
 def _differences(arm: FileArm, control: FileArm) -> list[str] | None:
     for fused, other, words in ((arm, control, "fused with"), (control, arm, "not fused with")):
         if fused.base == other.name:
-            return [f"{words} {_fused_text(fused)}"]
+            what = f"a kNN over {fused.knn['spaces']}" if fused.knn is not None else f"run {fused.other}"
+            less = ", less where their ranks are far apart" if fused.by_agreement else ""
+            return [f"{words} {what}, weights {fused.weights[0]:g} (DE) and {fused.weights[1]:g} (DIR){less}"]
     if arm.base != control.base or arm.run is not None or control.run is not None:
         return None
     if arm.method != control.method:
@@ -212,12 +209,6 @@ def _differences(arm: FileArm, control: FileArm) -> list[str] | None:
 
 def _text(value: object) -> str:
     return "default" if value is None else str(value)
-
-
-def _fused_text(arm: FileArm) -> str:
-    what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {arm.other}"
-    less = ", less where their ranks are far apart" if arm.by_agreement else ""
-    return f"{what}, weights {arm.weights[0]:g} (DE) and {arm.weights[1]:g} (DIR){less}"
 
 
 def _parts(arm: FileArm) -> dict[str, object]:

@@ -7,7 +7,7 @@ import streamlit as st
 from core.actions.workspace import Workspace
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
-from core.features.experiments.ledger_result import LATE, LedgerResult
+from core.features.experiments.ledger_result import LATE
 from core.fields.record import make
 from core.store.hypotheses import HERE, Entry
 from core.ui.shared import links
@@ -34,7 +34,16 @@ def show(context: PageContext) -> None:
     with st.expander("Register a hypothesis", key="ledger-register"):
         _show_registration(context)
     with st.expander("Record a result", key="ledger-record"):
-        _show_recording(context.workspace, result)
+        entries = [line.entry for line in result.hypotheses if line.entry.source == HERE and not line.entry.experiment]
+        by_key = {f"{entry.name} ({entry.dataset})": entry for entry in entries}
+        titles = {key: f"{key}: {entry.name_b} against {entry.name_a}" for key, entry in by_key.items()}
+        chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one")
+        st.caption("The result is computed from the two runs.")
+        if st.button("Record result", type="primary", key="record-result", disabled=chosen is None) and chosen:
+            with explain_errors():
+                with st.spinner("Comparing …"):
+                    recorded = ledger.record(context.workspace, by_key[chosen].name, str(by_key[chosen].dataset))
+                _confirm(f"{recorded.name}: {recorded.verdict}{_late(recorded)}.")
     with st.expander("Import published results", key="ledger-import", expanded=not result.hypotheses):
         _show_import(context.workspace)
 
@@ -57,20 +66,6 @@ def _show_registration(context: PageContext) -> None:
             entry = ledger.register(context.workspace, wanted, rule, (str(base), tested))
             _confirm(f"Registered {entry.name}{_late(entry)}.")
     st.caption("A registration cannot be changed.")
-
-
-def _show_recording(workspace: Workspace, result: LedgerResult) -> None:
-    """Show the choice of a hypothesis of two runs; experiments record theirs by themselves."""
-    entries = [line.entry for line in result.hypotheses if line.entry.source == HERE and not line.entry.experiment]
-    by_key = {f"{entry.name} ({entry.dataset})": entry for entry in entries}
-    titles = {key: f"{key}: {entry.name_b} against {entry.name_a}" for key, entry in by_key.items()}
-    chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one")
-    st.caption("The result is computed from the two runs.")
-    if st.button("Record result", type="primary", key="record-result", disabled=chosen is None) and chosen:
-        with explain_errors():
-            with st.spinner("Comparing …"):
-                recorded = ledger.record(workspace, by_key[chosen].name, str(by_key[chosen].dataset))
-            _confirm(f"{recorded.name}: {recorded.verdict}{_late(recorded)}.")
 
 
 def _show_import(workspace: Workspace) -> None:

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from core.features.experiments import engine, ledger
-from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import MOST_ALIKE, ExperimentResult
 from core.ui.shared import links, loaders, tables
@@ -31,23 +30,6 @@ def show(context: PageContext) -> None:
         return
     states = {run.id: run.status for run in loaders.all_runs()}
     by_key = {saved.key: saved for saved in here}
-    _show_list(context, by_key, states)
-    titles = {key: saved.name for key, saved in by_key.items()}
-    latest = here[-1].key
-    saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
-    if left := saved.count_left(states):
-        st.markdown(f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are done.")
-        watch_job(context.workspace, engine.JOB, saved.key)
-        return
-    with explain_errors():
-        with st.spinner("Comparing …"):
-            result = _result_of(saved.key)
-        st.markdown(f"### {as_text(result.question)}")
-        show_result(result, saved.name, "experiment")
-
-
-def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], states: Mapping[str, str]) -> None:
-    """Show a line for each experiment, with what the ledger says of its arms."""
     verdicts: dict[str, dict[str, list[str]]] = {}
     for line in ledger.list_ledger(context.workspace).hypotheses:
         if line.entry.experiment and line.entry.kind == "result":
@@ -63,6 +45,18 @@ def _show_list(context: PageContext, by_key: Mapping[str, SavedExperiment], stat
         for saved in by_key.values()
     ]
     tables.show_table(pd.DataFrame(rows), "experiments")
+    titles = {key: saved.name for key, saved in by_key.items()}
+    latest = here[-1].key
+    saved = by_key[choose_one(st.selectbox, "experiment", "Experiment", titles, latest) or latest]
+    if left := saved.count_left(states):
+        st.markdown(f"{left} of {len(saved.ids)} runs are missing; the result stands here when they are done.")
+        watch_job(context.workspace, engine.JOB, saved.key)
+        return
+    with explain_errors():
+        with st.spinner("Comparing …"):
+            result = _result_of(saved.key)
+        st.markdown(f"### {as_text(result.question)}")
+        show_result(result, saved.name, "experiment")
 
 
 def _verdict_text(arms_by_verdict: Mapping[str, list[str]], is_done: bool) -> str:

@@ -39,7 +39,15 @@ def show(context: PageContext) -> None:
         show_empty(as_text(f"It needs {'; and '.join(missing)}."), lambda: links.to_data("Import it"))
     chosen = _show_form(context, dataset, kind)
     if kind.compute is not None:
-        _show_computed(context, dataset, kind, chosen)
+        key = (dataset.id, kind.name, sorted(map(str, chosen.items())), context.workspace.store.settled_state())
+        if st.button("Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"):
+            with explain_errors(), st.spinner(f"{kind.title} …"):
+                st.session_state[_COMPUTED] = key, kind.compute(context.workspace, make(kind.settings, chosen))
+        last, result = st.session_state.get(_COMPUTED, (None, None))
+        if last == key:
+            show_result(result, dataset.name, f"computed-{kind.name}")
+        else:
+            st.caption("It asks no model: it is computed from what the workspace holds.")
     elif not context.workspace.settings.read_only:
         _show_plan(context, kind, chosen)
 
@@ -102,16 +110,3 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
         words = f"{planned.saved.name}: {planned.left} runs are made in a process of their own."
         confirm(words, lambda: links.to_page(links.EXPERIMENTS, "Results", **view))
         st.rerun()
-
-
-def _show_computed(context: PageContext, dataset: Dataset, kind: Kind, chosen: dict[str, Any]) -> None:
-    assert kind.compute is not None
-    key = (dataset.id, kind.name, sorted(map(str, chosen.items())), context.workspace.store.settled_state())
-    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="compute-experiment"):
-        with explain_errors(), st.spinner(f"{kind.title} …"):
-            st.session_state[_COMPUTED] = key, kind.compute(context.workspace, make(kind.settings, chosen))
-    last, result = st.session_state.get(_COMPUTED, (None, None))
-    if last == key:
-        show_result(result, dataset.name, f"computed-{kind.name}")
-    else:
-        st.caption("It asks no model: it is computed from what the workspace holds.")

@@ -70,7 +70,13 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
                 material.rows.pert,
                 material.rows.gene,
             )
-            baselines.append(_baseline(each.name, predicted, rows))
+            covered = predicted.covered
+            on_covered = None
+            if not covered.all():
+                own = without_stand_ins(rows.scores, _priors(predicted))
+                part = ScoredRows(rows.outcome, own, rows.pert, rows.gene).take(covered)
+                on_covered = OnCovered(int(covered.sum()), len(covered), *score_baseline(part))
+            baselines.append(Baseline(each.name, *score_baseline(rows), predicted.note or None, on_covered))
         progress((i + 1) / len(BASELINES))
     return tuple(baselines)
 
@@ -90,16 +96,6 @@ def _priors(predicted: Prediction) -> Priors:
 
 def _no_numbers(predicted: Prediction) -> Floats:
     return np.full(len(predicted.de), np.nan)
-
-
-def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
-    covered = predicted.covered
-    on_covered = None
-    if not covered.all():
-        own = without_stand_ins(rows.scores, _priors(predicted))
-        part = ScoredRows(rows.outcome, own, rows.pert, rows.gene).take(covered)
-        on_covered = OnCovered(int(covered.sum()), len(covered), *score_baseline(part))
-    return Baseline(name, *score_baseline(rows), predicted.note or None, on_covered)
 
 
 def measure_coverage(material: Material) -> tuple[Reach, ...]:
