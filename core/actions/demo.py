@@ -52,8 +52,7 @@ def make_demo(workspace: Workspace) -> list[Run]:
     neighbours = KnnSettings((space.name,), EvaluationProtocol("folds"))
     rows = tuple(row.prediction.pair_id for row in demo.runs[0].rows)
     request = replace(derived_runs.knn_request(dataset, neighbours, "simulated kNN"), rows=rows)
-    knn = launch.start(workspace, request)
-    fusion = FusionSettings(base=debate.id, others=(knn.id,))
+    fusion = FusionSettings(base=debate.id, others=(launch.start(workspace, request).id,))
     launch.start(workspace, derived_runs.fusion_request(DEMO, fusion, "simulated fusion"))
     with workspace.store.read() as db:
         return runs.list_all(db, key[:8])

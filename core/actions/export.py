@@ -36,19 +36,7 @@ JsonObject = dict[str, Any]
 
 Format = Literal["csv", "parquet", "jsonl"]
 RunFormat = Literal[Format, "eval"]  # a log of Inspect AI holds a run, no table
-_FORMULAS = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\n",
-    "＝",
-    "＋",
-    "－",
-    "＠",
-)  # how formulas begin; spreadsheets read wide signs, too
+_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
 
 
 def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> tuple[bytes, int]:
@@ -82,13 +70,10 @@ def export_into(out: IO[bytes], workspace: Workspace, run: str, form: RunFormat,
 def _without_secrets(settings: Settings, run: str, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Yield frames. Raise StateError for one in which a secret stands."""
     for frame in frames:
-        what = f"run {run}"
         texts = [column for _, column in frame.select_dtypes(["object", "string"]).items()]
         for secret in settings.secrets:
             if len(secret) >= SHORTEST and any(column.astype(str).str.contains(secret, regex=False).any() for column in texts):
-                raise StateError(
-                    f"{what}: contains an API key; expected {what.partition(' ')[0]} without one, so remove it first"
-                )
+                raise StateError(f"run {run}: contains an API key; expected a run without one, so remove it first")
         yield frame
 
 
@@ -181,7 +166,8 @@ def _read_samples(db: Cursor, settings: Settings, run: Run, ids: Sequence[str]) 
         if row is not None and row.prediction.pair_id == key:
             said, row = _answer(run, row, outcomes[key]), next(rows, None)
         else:
-            said = _failure(clean(str(predictions.row(db, run.id, key)["error"])))
+            error = clean(str(predictions.row(db, run.id, key)["error"]))
+            said = {"error": {"message": error, "traceback": error, "traceback_ansi": error}}
         said["metadata"] = {"pair_id": key, **pair, **said.get("metadata", {})}
         said["messages"] = [*sample["messages"], *said.get("messages", [])]
         yield sample | said
@@ -193,10 +179,6 @@ def _sample(pair_id: str, pair: Mapping[str, Any]) -> JsonObject:
     empty: JsonObject = {"scores": {}, "model_usage": {}, "metadata": {}, "store": {}, "events": [], "attachments": {}}
     label = pair["label"] or ""
     return {"id": pair_id, "epoch": 1, "input": question, "target": str(label), "messages": [asked], **empty}
-
-
-def _failure(error: str) -> JsonObject:
-    return {"error": {"message": error, "traceback": error, "traceback_ansi": error}}
 
 
 def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
@@ -211,13 +193,14 @@ def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
     if outcome in ("hit", "miss"):
         words = f"{outcome}: the most probable of up, down and none"
         scores["outcome"] = {"value": "C" if outcome == "hit" else "I", "explanation": words}
-    used = numbers.tokens, numbers.prompt_tokens
+    total, asked = numbers.tokens or 0, numbers.prompt_tokens or 0
+    used = {"input_tokens": asked, "output_tokens": max(total - asked, 0), "total_tokens": total}
     return {
         "messages": [*said, last],
         "output": {"model": model, "choices": [{"message": last, "stop_reason": "stop"}], "completion": answer},
         "scores": scores,
         "metadata": {"flags": [str(flag) for flag in numbers.flags], KEY: json.loads(write_trace(row, run.method))},
-        "model_usage": {model: _usage(*used)} if used[0] is not None else {},
+        "model_usage": {model: used} if numbers.tokens is not None else {},
     }
 
 
@@ -225,11 +208,6 @@ def _message(pair_id: str, number: int, event: TraceEvent, model: str) -> JsonOb
     heading = f"**{event.role}: {event.kind.replace('_', ' ')}** ({event.stage})"
     content = f"{heading}\n\n{event.content}"
     return {"id": f"{pair_id}-{number}", "role": "assistant", "source": "generate", "model": model, "content": content}
-
-
-def _usage(tokens: int | None, prompt: int | None) -> dict[str, int]:
-    total, asked = tokens or 0, prompt or 0
-    return {"input_tokens": asked, "output_tokens": max(total - asked, 0), "total_tokens": total}
 
 
 def _model(run: Run) -> str:

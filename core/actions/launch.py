@@ -16,7 +16,7 @@ from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
 from core.engine.ray_cluster import check_ray
-from core.engine.request import Expectation, Price, Rate, RunRequest, expect, expected_calls
+from core.engine.request import Expectation, Rate, RunRequest, expect, expected_calls
 from core.engine.resolve import check_typed
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
@@ -58,7 +58,9 @@ def resolve(
     request, file = _name_prompts_by_hash(request, found)
     check_typed(found, request)
     if found.needs_model and not request.model:
-        request = replace(request, model=_only_model(workspace, request, known_health))
+        if known_health is None or not known_health.models:
+            known_health = asyncio.run(health(workspace, request.endpoint, calls=request.calls))
+        request = replace(request, model=only_model(known_health))
     if found.needs_model:
         calls = _calls_of(workspace, request)  # one that asks again asks as its run was asked, whatever a file says now
         chosen = calls.with_identity(request.calls.identity) if isinstance(found, AsksAgain) else calls
@@ -127,7 +129,10 @@ def start(
     _, prompts = _name_prompts_by_hash(request, found)
     if existing is None and settings.backend == "ray":
         check_ray(settings, found, spec.options)
-    one_server = _with_one_server(workspace, settings, spec.model) if existing is None else settings
+    one_server = settings
+    if existing is None and settings.has_several:
+        fit = model_servers.refuse_unfit(workspace, settings.servers, spec.model, calls=settings.calls)
+        one_server = dataclasses.replace(settings, servers=fit)
     if existing is None and spec.prompt_file:
         prompt_files.check_lengths(workspace, spec, prompts, one_server)
     if prompts is not None:
@@ -141,13 +146,6 @@ def start(
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))
     return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
-
-
-def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: str) -> ExecutionSettings:
-    """Return settings with one of several servers that can be used. Raise what `refuse_unfit` raises for several."""
-    if not settings.has_several:
-        return settings
-    return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model, calls=settings.calls))
 
 
 def name_of(request: RunRequest) -> str:
@@ -208,7 +206,7 @@ def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, endpoint: st
     """Return the expected cost of a run, from earlier calls of its method and model. endpoint: its model server."""
     n_calls = expected_calls(method_named(spec.method), spec.options, len(spec.rows))
     rate = rate_of(workspace, spec.method, spec.model)
-    return expect(n_calls, concurrency, rate, price_of(workspace, endpoint, spec.model))
+    return expect(n_calls, concurrency, rate, model_servers.price_at(workspace, endpoint, spec.model))
 
 
 async def health(
@@ -224,11 +222,6 @@ def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
     with workspace.store.read() as db:
         found = calls.averages(db, method, model)
     return None if found is None else Rate(*found)
-
-
-def price_of(workspace: Workspace, endpoint: str | None = None, model: str = "") -> Price | None:
-    """Return the price of a million tokens of a model at a server, by default at that of the settings; None if it is not set."""
-    return model_servers.price_at(workspace, endpoint or workspace.settings.endpoint, model)
 
 
 def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -263,12 +256,6 @@ def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
         with workspace.store.read() as db:
             return datasets.find(db, runs.find_predicting(db, str(base)).dataset)
     return default_dataset(workspace, request.dataset)
-
-
-def _only_model(workspace: Workspace, request: RunRequest, known_health: Health | None) -> str:
-    if known_health is not None and known_health.models:
-        return only_model(known_health)
-    return only_model(asyncio.run(health(workspace, request.endpoint, calls=request.calls)))
 
 
 def only_model(health: Health) -> str:

@@ -60,20 +60,13 @@ class EndpointFile:
     endpoint: tuple[EndpointEntry, ...] = part(())
 
 
-def find_entries(workspace: Workspace, servers: str, model: str) -> list[EndpointEntry]:
-    """Return the file's entries for a server, or the first of several, and a model: those of the model first, then those of all.
-
-    Raise InputError for a file that cannot be read.
-    """
-    return _entries_about(_read_entries(workspace), servers, model)
-
-
 def _read_entries(workspace: Workspace) -> tuple[EndpointEntry, ...]:
     path = workspace.settings.data / ENDPOINT_FILE
     return read_toml(path).record(EndpointFile).endpoint if path.is_file() else ()
 
 
 def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -> list[EndpointEntry]:
+    """Return the entries for a server, or the first of several, and a model: those of the model first, then those of all."""
     if not entries:
         return []
     address = (read_addresses(servers)[0] if asks_several(servers) else servers).rstrip("/")
@@ -82,15 +75,15 @@ def _entries_about(entries: Sequence[EndpointEntry], servers: str, model: str) -
 
 
 def call_settings(workspace: Workspace, servers: str, model: str, chosen: CallSettings) -> CallSettings:
-    """Return the call options of a server: as chosen, else as in the file."""
-    for entry in find_entries(workspace, servers, model):
+    """Return the call options of a server: as chosen, else as in the file. Raise InputError for one that cannot be read."""
+    for entry in _entries_about(_read_entries(workspace), servers, model):
         chosen = chosen.over(entry.calls)
     return chosen
 
 
-def price_at(workspace: Workspace, servers: str, model: str) -> Price | None:
+def price_at(workspace: Workspace, servers: str | None, model: str) -> Price | None:
     """Return the price of a million tokens of a model at a server, by default that of the settings; None if it is unknown."""
-    return _price_among(workspace, _read_entries(workspace), servers, model)
+    return _price_among(workspace, _read_entries(workspace), servers or workspace.settings.endpoint, model)
 
 
 def _price_among(workspace: Workspace, entries: Sequence[EndpointEntry], servers: str, model: str) -> Price | None:

@@ -116,8 +116,7 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
         if sha256 not in records or name not in places:
             planned_with = f"the version planned for the run (hash {sha256[:12]}) is missing"
             raise StateError(f"knowledge pack {name}: {planned_with}; import it again, or start a new run")
-        pack = _read_here_or_kept(workspace, records[sha256])
-        contents[name] = getattr(pack, places[name])
+        contents[name] = getattr(_read_here_or_kept(workspace, records[sha256]), places[name])
         sources[name] = Source(records[sha256].source, sha256)
     return Packs(**contents, sources=sources)
 

@@ -139,7 +139,7 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
     per_character, form_tokens = asyncio.run(_count_tokens(workspace, plan, prompts))
     completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
     total, answers = per_character * sum(map(len, prompts)), len(prompts) * completion
-    price = launch.price_of(workspace, plan.request.endpoint, plan.spec.model)
+    price = model_servers.price_at(workspace, plan.request.endpoint, plan.spec.model)
     expected = Expectation(
         calls=len(prompts),
         prompt_tokens=total,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
@@ -29,41 +29,28 @@ from core.system_errors import explain
 from core.texts import list_some
 from core.types import TRAIN, Label
 
-__all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
-
 Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
 _BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
-def _build_text(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return embeddings.build_text(_read_descriptions(workspace, spec), name, spec["columns"], spec["seed"])
-
-
-def _build_sentences(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return embeddings.build_sentences(_read_descriptions(workspace, spec), name, spec["model"])
-
-
-def _build_endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
-    server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
-    return embeddings.build_endpoint(_read_descriptions(workspace, spec), name, server)
-
-
-def _build_network(workspace: Workspace, spec: Spec, name: str) -> Space:
+def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
+    """Build a space of a kind of PACK_OF, or of labels, from what its specification names."""
+    if kind == "coresponse":
+        return coresponse_of(_source_labels(workspace, spec, name), name, spec)
     pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
-    assert isinstance(pack, Network)
-    return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
-
-
-def _build_response(workspace: Workspace, spec: Spec, name: str) -> Space:
-    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
-    assert isinstance(pack, LpsResponses)
-    responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.genes.items()}
-    return embeddings.build_response(responses, name)
-
-
-def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return coresponse_of(_source_labels(workspace, spec, name), name, spec)
+    if isinstance(pack, Network):
+        return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
+    if isinstance(pack, LpsResponses):
+        responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.genes.items()}
+        return embeddings.build_response(responses, name)
+    assert isinstance(pack, Descriptions)
+    if kind == "sentences":
+        return embeddings.build_sentences(pack.texts, name, spec["model"])
+    if kind == "endpoint":
+        server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
+        return embeddings.build_endpoint(pack.texts, name, server)
+    return embeddings.build_text(pack.texts, name, spec["columns"], spec["seed"])
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
@@ -86,16 +73,7 @@ def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
     )
 
 
-# Kind of a space, as the store has it → the function that builds it.
-BUILDERS: dict[str, Callable[[Workspace, Spec, str], Space]] = {
-    "text": _build_text,
-    "sentences": _build_sentences,
-    "endpoint": _build_endpoint,
-    "network": _build_network,
-    "response": _build_response,
-    "coresponse": _build_coresponse,
-}
-PACK_OF = {
+PACK_OF = {  # kind of a space, as the store has it → the kind of the pack that it is built from; coresponse is of labels
     "text": "descriptions",
     "sentences": "descriptions",
     "endpoint": "descriptions",
@@ -114,7 +92,7 @@ def embed(
     replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> SpaceRecord:
-    """Build a space of a kind of BUILDERS and record it; return the existing one if its specification is the same.
+    """Build a space of a kind of PACK_OF, or of labels, and record it; return the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to build
     from, None for the latest of its kind, about genes of the default dataset's organism if there is one. say: called with the
@@ -129,7 +107,7 @@ def embed(
         return existing
     columns = f"{spec['columns']:,} columns of " if "columns" in spec else ""
     say(f"Computing {columns}{name}")
-    space = BUILDERS[kind](workspace, {**options, **spec}, name)
+    space = build(workspace, kind, {**options, **spec}, name)
     say(f"Saving {len(space.symbols):,} genes")
     with workspace.change("embed", name) as (db, detail):
         record, replaced = space_files.record_space(db, workspace.settings, space, kind, spec, replace=replace)
@@ -189,7 +167,7 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     try:
         return embeddings.load_space(path, record.name)
     except InputError:
-        space = BUILDERS[record.kind](workspace, record.spec, record.name)
+        space = build(workspace, record.kind, record.spec, record.name)
         try:
             space_files.write(space, path)
         except OSError as error:  # it is built again next time
@@ -264,9 +242,3 @@ def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
     frame = frame[frame["label"].notna() & (frame["split"] == TRAIN)]
     rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
     return rows, sha256_of(json.dumps(rows))
-
-
-def _read_descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:
-    pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
-    assert isinstance(pack, Descriptions)
-    return pack.texts

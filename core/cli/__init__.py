@@ -102,8 +102,7 @@ def _quiet_libraries() -> Iterator[None]:
 def _run() -> None:
     """Run the command. Raise DeskError, also for what the operating system refuses."""
     try:
-        arguments = sys.argv[1:]
-        for i, argument in enumerate(arguments, 1):
+        for i, argument in enumerate(sys.argv[1:], 1):
             byte = next((ord(character) - 0xDC00 for character in argument if "\udc80" <= character <= "\udcff"), None)
             if byte is not None:
                 shown = argument.encode("utf-8", "backslashreplace").decode()

@@ -117,8 +117,7 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete a space; runs that were made with it stay."""
-    gone = actions.delete(context.obj, name)
-    show_deleted(gone.name, as_json)
+    show_deleted(actions.delete(context.obj, name).name, as_json)
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:

@@ -66,7 +66,7 @@ PROMPTS = PromptFile("p.csv", b"id,prompt\na,b\n")
 ACTIONS = REPOSITORY / "core" / "actions"
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {
-    "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
+    "ask": ("ask resume watch", "answer_of pair_of question_again"),
     "backups": ("restore", "back_up"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
     "cell_predictions": ("import_predictions import_uploaded", ""),
@@ -95,7 +95,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "made_runs": ("run_to_end", "find_done server_of"),
     "model_servers": (
         "check_each refuse_unfit",
-        "call_settings endpoint_of find_entries price_at prices_of_runs refuse_unlisted",
+        "call_settings endpoint_of price_at prices_of_runs refuse_unlisted",
     ),
     "pack_texts": ("", "check_all list_with_texts read"),
     "packs": (

@@ -14,6 +14,7 @@ from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.embeddings.encoders import MINILM
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores
 from core.store import predictions, runs
@@ -48,7 +49,7 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Wo
     made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("minilm"), author="tester"))
     files = ("challenge/train.csv", "knowledge/gene_desc.json", f"perturbagent/{POOL}.zip")
     import_paths(made, [shared_data / name for name in files])
-    spaces.embed(made, "sentences", "minilm", {"model": spaces.MINILM})
+    spaces.embed(made, "sentences", "minilm", {"model": MINILM})
     return made
 
 

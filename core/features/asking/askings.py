@@ -16,6 +16,7 @@ from annotated_types import Ge, Le
 from core.actions import jobs, launch, run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.made_runs import find_done, refuse_changed
+from core.actions.model_servers import price_at
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, build_context
 from core.engine.request import Expectation, RunRequest, expect, expected_calls
@@ -92,10 +93,8 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
         arms.append(_plan_arm(workspace, run, request, request.changes, loader))
     left = [spec for _, spec in arms if find_done(workspace, spec) is None]
     n_calls = sum(expected_calls(method_named(ASKED_AGAIN), spec.options, len(spec.rows)) for spec in left)
-    rate, price = (
-        launch.rate_of(workspace, run.method, unchanged.model),
-        launch.price_of(workspace, asked.endpoint, unchanged.model),
-    )
+    rate = launch.rate_of(workspace, run.method, unchanged.model)
+    price = price_at(workspace, asked.endpoint, unchanged.model)
     return AgainPlan(tuple(arms), len(left), expect(n_calls, asked.concurrency, rate, price))
 
 

@@ -112,8 +112,7 @@ def compare_arms(a: Arms, b: Arms, rows: Sequence[str], k: int) -> Compared:
     if k or len(a) > 1:
         return compare_replicates(pair_replicates(a, b, rows, k))
     [first], [second] = a.values(), b.values()
-    common = set(first.frame["pair_id"]).intersection(second.frame["pair_id"])
-    ids = _common_ids(rows, common)
+    ids = _common_ids(rows, set(first.frame["pair_id"]).intersection(second.frame["pair_id"]))
     result = compare_runs(take_ids(first, ids), take_ids(second, ids))
     return Compared(result.covered, tuple(result.a.frame["pair_id"]), result.scored, dict.fromkeys(_METRICS, 0.0))
 

@@ -130,20 +130,15 @@ class ExperimentPlan:
     @property
     def sentence(self) -> str:
         """What is left to make and its cost, then what the rows can show."""
-        return " ".join(filter(None, (self._cost(), self.power.sentence if self.power else "")))
+        cost = f"{self.left} of {self.total} runs are left; they call no model."
+        if not self.left or self.cost.calls:
+            cost = cost_sentence(self.cost, self.left, self.rows)
+        return f"{cost} {self.power.sentence if self.power else ''}".rstrip()
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Why the answers of a run that is asked again do not count as done, and what is unknown of the variances."""
-        own = (
-            "The run has other rows than these, so its answers are asked for as a run of these rows; the cache has most of them."
-        )
-        first = next((run for run in self.runs if run.seed == 0), None)
-        is_other = self.experiment.again and first is not None and first.run != self.experiment.again and not first.is_done
-        return (
-            *((own,) if is_other else ()),
-            *(self.power.caveats if self.power else ()),
-        )
+        """What is unknown of the variances."""
+        return self.power.caveats if self.power else ()
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms."""
@@ -153,19 +148,13 @@ class ExperimentPlan:
         """Return None: a plan is a table."""
         return None
 
-    def _cost(self) -> str:
-        if self.left and not self.cost.calls:
-            return f"{self.left} of {self.total} runs are left; they call no model."
-        return cost_sentence(self.cost, self.left, self.rows)
-
 
 def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
     """Return what an experiment will make and cost, without starting anything or contacting a server.
 
     settings: of the kind's own record. Raise NotFound, InputError, and StateError where a run cannot be asked again.
     """
-    built = kind_named(kind)
-    experiment = _build(built, workspace, settings)
+    experiment = _build(kind_named(kind), workspace, settings)
     _refuse_impossible(experiment)
     kept = _without_rows(values_with_effect(settings))
     key = sha256_of(json.dumps([kind, kept, *experiment.rows], sort_keys=True, default=str))[:KEY_DIGITS]

@@ -119,8 +119,7 @@ def _power_by_base(arms: ArmRows) -> ArmPower:
     if not run:
         return unknown
     rows = arms.loader.rows_of(run)
-    wanted = set(experiment.rows)
-    rows = rows.take(rows.frame["pair_id"].isin(wanted).to_numpy(dtype=np.bool_))
+    rows = rows.take(rows.frame["pair_id"].isin(set(experiment.rows)).to_numpy(dtype=np.bool_))
     if not rows.arrays.outcome.labelled.any():
         return unknown
     se = math.sqrt(2) * _se(getattr(score_run(rows).whole, experiment.metric))

@@ -138,14 +138,11 @@ def _read_arm(table: TomlTable) -> FileArm:
         if name not in table.values:
             raise table.error(name, f"is missing, expected {option_of(FileArm, name).expected}")
     knn = table.table("knn")
-    return arm if knn is None else replace(arm, knn=_read_knn(knn))
-
-
-def _read_knn(table: TomlTable) -> dict[str, Any]:
-    """Return the kNN to fuse, as it was written, with its spaces separated by commas."""
-    table.refuse_unknown(_KNN)
-    settings = table.record(KnnSettings, protocol=EvaluationProtocol())
-    return {**table.values, "spaces": ",".join(settings.spaces)}
+    if knn is None:
+        return arm
+    knn.refuse_unknown(_KNN)
+    settings = knn.record(KnnSettings, protocol=EvaluationProtocol())
+    return replace(arm, knn={**knn.values, "spaces": ",".join(settings.spaces)})  # as it was written
 
 
 def _check_names(tables: Sequence[TomlTable], arms: Sequence[FileArm]) -> None:

@@ -36,8 +36,7 @@ def show(dataset: Dataset) -> None:
     """Show the choice of a split and of training rows, and the baselines once they are computed."""
     st.caption(_ABOUT)
     split = _choose_split(predictable_splits(loaders.dataset_rows(dataset.id)))
-    training = _choose_training(dataset)
-    request = BaselineRequest(dataset.id, split, training)
+    request = BaselineRequest(dataset.id, split, _choose_training(dataset))
     draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from core.actions.spaces import BUILDERS
+from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.audit.debate_audit import audit_debate
 from core.audit.shared_symbols import SymbolTables, compare_splits
@@ -149,7 +149,7 @@ def _space(files: Files, name: str) -> similarity.Space:
     listed = LIST["spaces"][name]
     pack, sha256 = find(files, listed["pack"])
     spec = {"pack": pack, "pack_sha256": sha256, **listed["options"]}
-    space = BUILDERS[listed["kind"]](files.workspace, spec, listed["kind"])
+    space = space_actions.build(files.workspace, listed["kind"], spec, listed["kind"])
     return similarity.space_over(space, _index(files).symbols)
 
 

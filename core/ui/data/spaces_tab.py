@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.actions import spaces as actions
 from core.actions.space_settings import SPACE_SETTINGS
+from core.embeddings.encoders import MINILM
 from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
@@ -159,7 +160,7 @@ def _show_build(context: PageContext) -> None:
     if kind == "coresponse":
         st.caption("Made from labels: it is scored only if it is rebuilt for each fold.")
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
-        options |= {"model": actions.MINILM} if kind == "sentences" else {}
+        options |= {"model": MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
         space_builder.build(context, kind, name.strip(), options, lambda space: _link_to_neighbours(context.dataset, space))
 
