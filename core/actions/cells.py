@@ -23,7 +23,7 @@ from core.cells.cell_formats import hash_cells, is_cell_file
 from core.cells.changes_table import label_changes
 from core.cells.differential_expression import compare_on_one_processor
 from core.cells.label_record import marks_of, record_of
-from core.cells.screen import LabelSettings, ScreenLabels, describe_cells, label_screen
+from core.cells.screen import Description, LabelSettings, ScreenLabels, describe_cells, label_screen
 from core.cells.tables import ScreenFolder
 from core.datasets.pack_kinds import organism_of
 from core.engine.ray_cluster import Cluster
@@ -210,6 +210,18 @@ def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | 
     cells. Raise StoreDamaged.
     """
     return screen_tables.folder_of(workspace.settings, dataset).genes()
+
+
+def describe_file(path: Path, settings: LabelSettings) -> Description:
+    """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none, else as `describe_cells`."""
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
+    return describe_cells(path, settings)
+
+
+def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
+    """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
+    return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)
 
 
 def start_labels(workspace: Workspace, text: str, request: LabelRequest, server_address: str | None) -> None:

@@ -11,19 +11,17 @@ from core.actions import cell_predictions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.label_request import LabelRequest
 from core.cells import summaries
-from core.cells.cell_formats import is_cell_file
 from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
-from core.cells.screen import LabelSettings, describe_cells
+from core.cells.screen import LabelSettings
 from core.cli.base import Json, say
 from core.cli.files import show_imports
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError
 from core.fields.record import make, options_of
-from core.importing.other_formats import refuse_other_format
 
 app = typer.Typer()
 
@@ -40,10 +38,9 @@ def describe(
     as_json: Json = False,
 ) -> None:
     """Show the content of a file and the columns that would be chosen, before anything is computed."""
+    from core.actions.cells import describe_file
 
-    if not is_cell_file(file):
-        refuse_other_format(file, file.name)
-    found = describe_cells(file, make(LabelSettings, chosen))
+    found = describe_file(file, make(LabelSettings, chosen))
     show_result(summaries.describe(found), as_json)
 
 

@@ -13,6 +13,7 @@ from core.actions import bundles, imports, previews
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
 from core.actions import undo as undo_action
+from core.actions.workspace import Workspace
 from core.base.result import plain
 from core.base.roles import TableOptions
 from core.cli import names
@@ -175,11 +176,7 @@ def export(
         assert out is not None
         if with_traces:
             raise typer.BadParameter("has no effect on a bundle, which holds the traces", param_hint="--traces")
-        from core.cli.submission import problem_lines, problem_records
-
-        written = bundles.write_bundle_file(context.obj, run, out, replace=replace)
-        result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
-        show(result, as_json, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))
+        _export_bundle(context.obj, run, out, replace, as_json)
         return
 
     def write_to(file: IO[bytes]) -> int:
@@ -190,3 +187,11 @@ def export(
         return
     n = write_by(write_to, out, replace=replace)
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
+
+
+def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool, as_json: bool) -> None:
+    from core.cli.submission import problem_lines, problem_records
+
+    written = bundles.write_bundle_file(workspace, run, out, replace=replace)
+    result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
+    show(result, as_json, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))

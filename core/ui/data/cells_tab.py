@@ -17,11 +17,10 @@ from core.cells.design import DesignSettings
 from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
-from core.cells.screen import LabelSettings, describe_cells
+from core.cells.screen import LabelSettings
 from core.cells.summaries import describe, summarize_labels
 from core.cells.tables import ScreenFolder
 from core.fields.record import make, options_of
-from core.importing.allowed_paths import check_typed_path
 from core.plots import effect_counts, knockdown, volcano
 from core.store.datasets import Dataset
 from core.ui.data.paths import ask_path
@@ -148,7 +147,7 @@ def show_form(context: PageContext) -> None:
         settings, where = _show_settings()
         if not path.strip():
             return
-        found = describe_cells(check_typed_path(context.workspace.settings, path, address), make(LabelSettings, settings))
+        found = cells.describe_typed(context.workspace, path, make(LabelSettings, settings), address)
         summary = describe(found)
         lines = "\n".join([summary.sentence, *summary.lines])
         st.code(lines, language=None, wrap_lines=True)  # its columns are below one another
