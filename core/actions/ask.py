@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, NamedTuple
 
-from core.actions import launch, prompt_files, run_control
+from core.actions import jobs, launch, prompt_files, run_control
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import PromptFile
@@ -303,3 +303,10 @@ def question_again(workspace: Workspace, run: Run) -> Question:
     servers = SCRIPTED if run.model == SCRIPTED else run_control.settings_of(workspace, run.id).servers
     options = {name: value for name, value in spec.options.items() if name != "prompts"}
     return Question(pair.pert, pair.gene, run.method, run.dataset, servers, run.model, spec.seed, options, again=True)
+
+
+def list_ad_hoc_runs(workspace: Workspace, dataset: str) -> list[Run]:
+    """Return the ad-hoc runs of a dataset (id) in their present states, the latest first."""
+    with workspace.store.read() as db:
+        asked = [run for run in reversed(runs.list_all(db, dataset)) if run.is_asked]
+    return jobs.with_present_states(workspace, asked)

@@ -7,7 +7,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version as version_of_package
 
 from core import __version__, log
@@ -77,16 +77,16 @@ class Diagnosis:
 
 def examine(settings: Settings) -> Diagnosis:
     """Look at everything that may be wrong with an installation. This takes a few seconds if something does not answer."""
-    found = _store_state(settings)
+    store, lock, states = _store_state(settings)
     return Diagnosis(
         version=__version__,
         commit=commit_of(REPOSITORY),
         python=platform.python_version(),
         workspace=str(settings.workspace),
         store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
-        store=found.words,
-        runs=found.runs,
-        lock=found.lock,
+        store=store,
+        runs=states,
+        lock=lock,
         endpoints=asyncio.run(_endpoint_states(settings)),
         keys=tuple(_key_states(settings)),
         disk_free_mb=int(shutil.disk_usage(existing_folder(settings.data)).free / _MB),
@@ -95,27 +95,19 @@ def examine(settings: Settings) -> Diagnosis:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _StoreState:
-    """The store in words, and the Diagnosis fields that depend on it."""
-
-    words: str
-    lock: str | None = None
-    runs: Mapping[str, int] = field(default_factory=dict)
-
-
-def _store_state(settings: Settings) -> _StoreState:
+def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int]]:
+    """Return the store in words, the holder of its lock, and how many runs are in which state."""
     if not settings.store_file.exists():
-        return _StoreState("none yet: the workspace is empty")
+        return "none yet: the workspace is empty", None, {}
     try:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
     except StoreBusy as error:
-        return _StoreState("busy", str(error))
+        return "busy", str(error), {}
     except (StoreError, OSError) as error:
-        return _StoreState(f"{type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}", None, {}
     present = jobs.with_present_states(Workspace(settings), recorded)
-    return _StoreState("ok", None, dict(Counter(run.status for run in present)))
+    return "ok", None, dict(Counter(run.status for run in present))
 
 
 async def _endpoint_states(settings: Settings) -> list[EndpointState]:

@@ -23,6 +23,7 @@ from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
 from core.fields.record import options_of
 from core.fields.setting import is_sha256
+from core.file_io import read_file
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import asks_several
 from core.llm.health import MOST_NAMED, Health
@@ -35,6 +36,7 @@ from core.store.runs import Run
 from core.texts import check_name, list_some
 from core.types import READING_METHODS
 
+MAX_TEMPLATE_BYTES = 1 << 20
 FindMethod = Callable[[str], Method]
 
 
@@ -245,7 +247,10 @@ def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
         if option.about.names == "prompts" and value and not is_sha256(value):
             values[option.name] = prompt_files.open_file(Path(value))
         if option.name == "template" and value.strip() and "{" not in value:
-            values[option.name] = prompt_files.read_template(Path(value))
+            try:
+                values[option.name] = read_file(Path(value), MAX_TEMPLATE_BYTES).decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{value}: cannot be read ({error}), expected a template in UTF-8") from error
     return values
 
 

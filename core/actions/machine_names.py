@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from core.config import Settings
 from core.errors import StateError
 from core.net.scrubber import SHORTEST, escapes_of
-
-if TYPE_CHECKING:
-    pass
 
 _PATH = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+([^\s/\\'\":]*)")
 _ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")

@@ -22,26 +22,12 @@ from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
 from core.system_errors import explain
 
-MAX_TEMPLATE_BYTES = 1 << 20
 _READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
 
 
 def open_file(path: Path) -> PromptFile:
     """Return the file of prompts at a path. Raise InputError if it cannot be opened."""
     return PromptFile(path.name, read_file(path, MAX_BYTES))
-
-
-def read_template(path: Path) -> str:
-    """Return the text of a template's file. Raise InputError if it cannot be opened or is not UTF-8."""
-    try:
-        return read_file(path, MAX_TEMPLATE_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read ({error}), expected a template in UTF-8") from error
-
-
-def of_upload(name: str, content: bytes) -> PromptFile:
-    """Return an uploaded file of prompts."""
-    return PromptFile(name, content)
 
 
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:

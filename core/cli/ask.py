@@ -71,7 +71,8 @@ def _argument(answer: Answer) -> Iterator[str]:
         tools = (f"{item['tool'].replace('_', ' ')}, {item['key']}: {item['status']}" for item in answer.dossier)
         yield "\n".join(map(printable, tools))
     for event in answer.events:
-        yield f"{printable(event['role'])}, {event['kind']}:\n{_safe(event['content'])}"
+        lines = "\n".join(map(printable, event["content"].split("\n")))  # without terminal control characters
+        yield f"{printable(event['role'])}, {event['kind']}:\n{lines}"
 
 
 def _sentence(answer: Answer) -> str:
@@ -79,8 +80,3 @@ def _sentence(answer: Answer) -> str:
     simulated = ", simulated: no model argued" if answer.run.model == SCRIPTED else ""
     pair = printable(f"{answer.numbers['pert']} → {answer.numbers['gene']}")
     return f"{pair}: P(DE) {p_de}, P(up | DE) {p_up} (run {answer.run.name}{simulated})"
-
-
-def _safe(text: str) -> str:
-    """Return text of a model, line by line, without terminal control characters."""
-    return "\n".join(printable(line) for line in text.split("\n"))

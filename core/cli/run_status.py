@@ -49,10 +49,9 @@ def show_status(workspace: Workspace, run: str, as_json: bool, more: Mapping[str
 
 def busy_lines(record: Mapping[str, Any]) -> list[str]:
     """Return how each of several servers of a run is doing. record: of `status_record`."""
-    return [*map(_server_line, record.get("servers", ()))]
-
-
-def _server_line(server: Mapping[str, Any]) -> str:
-    """Return how one of several servers is doing in a run, in a line."""
-    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight"
-    return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
+    lines = []
+    for server in record.get("servers", ()):
+        numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight"
+        problem = f", {server['problem']}" if server["problem"] else ""
+        lines.append(f"  {server['address']}: {server['state']}, {numbers}{problem}")
+    return lines

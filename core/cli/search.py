@@ -12,7 +12,7 @@ from core.cli.base import Json, show
 from core.cli.names import DatasetName
 from core.errors import InputError
 from core.store import runs, text_search
-from core.store.text_search import LIMIT, Found, TextQuery
+from core.store.text_search import LIMIT, TextQuery
 
 app = typer.Typer()
 
@@ -38,12 +38,7 @@ def search(
         "counts": [{"run": names[run], "role": role, "texts": n} for (run, role), n in found.counts.items()],
         "hits": [{**fields_of(hit), "run": names[hit.run]} for hit in found.hits],
     }
-    show(result, as_json, "\n".join(_lines(found, names)))
-
-
-def _lines(found: Found, names: dict[str, str]) -> list[str]:
-    """Return the result for people: how many texts, by run and role, then the hits."""
-    return [
+    lines = [
         f"{found.texts:,} text{'s' * (found.texts != 1)}; showing {len(found.hits):,}",
         *(f"{n:>9,}  {names[run]}  {role}" for (run, role), n in found.counts.items()),
         *(
@@ -51,3 +46,4 @@ def _lines(found: Found, names: dict[str, str]) -> list[str]:
             for hit in found.hits
         ),
     ]
+    show(result, as_json, "\n".join(lines))

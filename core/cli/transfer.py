@@ -141,14 +141,11 @@ def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[
     for option in options_of(FusionRequest):
         if option.name not in _WITH_FROM and chosen[option.name] != option.default:
             raise typer.BadParameter("has no effect beside --from", param_hint=option.option)
-    weights = {name: _one_weight(name, chosen[name]) for name in ("w_de", "w_dir")}
-    settings = make(RecoveredSettings, {"base": chosen["base"], "fused": fused, **weights})
+    for name in ("w_de", "w_dir"):
+        if (n := len(chosen[name])) != 1:
+            raise SettingError(name, f"got {n} weights, expected that of the component that --from recovers")
+    [w_de], [w_dir] = chosen["w_de"], chosen["w_dir"]
+    settings = make(RecoveredSettings, {"base": chosen["base"], "fused": fused, "w_de": w_de, "w_dir": w_dir})
     with workspace.store.read() as db:
         base = runs.find_predicting(db, settings.base)
     return RunRequest("recovered", base.dataset, values_of(replaced(settings, base=base.id)), name=chosen["name"]), Flag.UNCOVERED
-
-
-def _one_weight(name: str, weights: tuple[float, ...]) -> float:
-    if len(weights) != 1:
-        raise SettingError(name, f"got {len(weights)} weights, expected that of the component that --from recovers")
-    return weights[0]

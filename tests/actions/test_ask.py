@@ -58,6 +58,7 @@ def test_an_unknown_pair_is_a_row_of_its_run_and_none_of_the_dataset(small_works
     assert (row["pert"], row["gene"], row["label"], row["error"]) == ("Nobody1", "Ga", None, None)
     # other runs neither predict it nor are they of another dataset now
     assert launch.resolve(small_workspace, RunRequest("evidence_rules", "bmdm")) == unfinished
+    assert [run.name for run in ask.list_ad_hoc_runs(small_workspace, dataset.id)] == [again.run.name, found.run.name]
 
 
 @pytest.mark.soak

@@ -66,7 +66,7 @@ PROMPTS = PromptFile("p.csv", b"id,prompt\na,b\n")
 ACTIONS = REPOSITORY / "core" / "actions"
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
 KINDS: Mapping[str, tuple[str, str]] = {
-    "ask": ("ask resume watch", "answer_of pair_of question_again"),
+    "ask": ("ask resume watch", "answer_of list_ad_hoc_runs pair_of question_again"),
     "backups": ("restore", "back_up"),
     "bundles": ("build_bundle import_bundle settle_run write_bundle_file", ""),
     "cell_predictions": ("import_predictions import_uploaded", ""),

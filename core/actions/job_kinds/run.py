@@ -53,7 +53,9 @@ class RunKind(JobKind):
         is_live = status.state in LIVE_STATES
         failed = f", {status.counts.failed:,} failed" if status.counts.failed else ""
         left = "" if status.left_s is None else f" · {describe_duration(status.left_s)} left"
-        rate = "" if status.rows_per_s is None or not status.has_worker else _rate_text(status, finished)
+        rate = ""
+        if status.rows_per_s is not None and status.has_worker and finished and status.counts.cost:
+            rate = f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
         return Job(
             kind=self.name,
             key=run.id,
@@ -87,12 +89,6 @@ def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
     if run.is_asked:
         return "ask", {"dataset": run.dataset, "asked": run.id}
     return RunKind.page, {"dataset": run.dataset, "watched": run.id, **({} if run.is_reading else {"run": run.id})}
-
-
-def _rate_text(status: Status, finished: int) -> str:
-    if not finished or not status.counts.cost or status.rows_per_s is None:
-        return ""
-    return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
 
 
 KIND = RunKind()

@@ -38,20 +38,14 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
     """
     with workspace.store.read() as db:
         genes = set(pairs.frame(db, dataset)[["pert", "gene"]].to_numpy().ravel())
-    found = dict(_packs(workspace, default_dataset(workspace, dataset).organism))
+    organism = default_dataset(workspace, dataset).organism
+    kinds = (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind)
+    names = [packs.name_of_latest(workspace, kind, organism) for kind in kinds]
+    names += packs.names_of_kind(workspace, Pathways.kind, organism)
+    found = {name: pack_files.read(workspace.settings, name) for name in names if name is not None}
     genes |= {gene for pack in found.values() for gene in _genes(pack)}
     spellings = {gene.casefold(): gene for gene in sorted(genes, reverse=True)}
     return ClaimKnowledge({**spellings, **{gene: gene for gene in genes}}, _knowledge(found))
-
-
-def _packs(workspace: Workspace, organism: str) -> Iterator[tuple[str, Pack]]:
-    names = [
-        packs.name_of_latest(workspace, kind, organism)
-        for kind in (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind)
-    ]
-    for name in (*names, *packs.names_of_kind(workspace, Pathways.kind, organism)):
-        if name is not None:
-            yield name, pack_files.read(workspace.settings, name)
 
 
 def _genes(pack: Pack) -> Iterator[str]:

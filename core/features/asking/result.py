@@ -81,7 +81,10 @@ class AnswerChange:
     def sentence(self) -> str:
         """The change beside that of asking again, or the range of asking again if nothing was changed."""
         if math.isnan(self.delta):
-            return f"{self.name} has no answer that could be read." if not self.unchanged else f"{self.name} {self._range}."
+            if not self.unchanged:
+                return f"{self.name} has no answer that could be read."
+            low, high = (number_text(end(self.unchanged)) for end in (min, max))
+            return f"{self.name} is {low} to {high} when asked again with nothing changed."
         p = f"p {number_text(self.p)}, after Holm over both numbers {number_text(self.p_holm)}"
         side = f"{'outside' if self.outside else 'inside'} the range of asking again ({p})"
         if not self.can_show:
@@ -89,11 +92,6 @@ class AnswerChange:
         means = f"{number_text(self.mean_unchanged)} to {number_text(self.mean_changed)}"
         sizes = f"{len(self.changed)} against {len(self.unchanged)} askings"
         return f"{self.name} moves from {means} ({number_text(self.delta, '+.3f')}; {sizes}): {side}."
-
-    @property
-    def _range(self) -> str:
-        low, high = (number_text(end(self.unchanged)) for end in (min, max))
-        return f"is {low} to {high} when asked again with nothing changed"
 
     @property
     def row(self) -> dict[str, Any]:

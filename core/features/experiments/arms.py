@@ -63,7 +63,12 @@ class ArmRuns:
     def replicates(self) -> Iterator[tuple[Arm, int, int]]:
         """Yield each arm under its cuts and seeds, the base first, then as they are listed."""
         for arm in self.experiment.every:
-            for seed in self._seeds_of(arm):
+            seeds = self.experiment.seeds
+            if not calls_model(arm, self.experiment.every):
+                seeds = seeds[:1]
+            elif arm is self.experiment.base:
+                seeds = tuple(dict.fromkeys((*seeds, *self.experiment.noise_seeds)))
+            for seed in seeds:
                 yield from ((arm, cut, seed) for cut in self.experiment.cuts)
 
     def run_of(self, arm: Arm, cut: int, seed: int) -> Run | None:
@@ -83,12 +88,6 @@ class ArmRuns:
         spec = None if request is None else self._spec_or_none(arm, request)
         is_done = spec is not None and find_done(self.workspace, spec) is not None
         return PlannedRun(arm.name, cut, seed, "" if spec is None else spec.key, is_done, request, spec)
-
-    def _seeds_of(self, arm: Arm) -> tuple[int, ...]:
-        if not calls_model(arm, self.experiment.every):
-            return self.experiment.seeds[:1]
-        more = self.experiment.noise_seeds if arm is self.experiment.base else ()
-        return (*self.experiment.seeds, *(seed for seed in more if seed not in self.experiment.seeds))
 
     def _existing(self, name: str) -> Run:
         run = self._loader.run(name)

@@ -213,16 +213,14 @@ def _read_settings(
     given |= {name: text for name, text in texts.items() if name in own}
     of_method = [f"{name}={text}" for name, text in texts.items() if name not in own]
     if of_method and "options" in own:
-        method = str(given.get("method") or _method_of(workspace, run))
-        given["options"] = launch.read_options(method_named(method), of_method)
+        method = given.get("method")
+        if not method:
+            with workspace.store.read() as db:
+                method = runs.find_predicting(db, run).method
+        given["options"] = launch.read_options(method_named(str(method)), of_method)
     elif of_method:
         raise InputError(f"--set {of_method[0]}: {kind.name} has {', '.join(sorted(own)) or 'no settings'}")
     if unknown := [name for name in given if name not in own]:
         what = "a run" if unknown[0] == "run" else f"--{unknown[0]}"
         raise InputError(f"experiment {kind.name}: takes no {what}")
     return kind, make(kind.settings, given)
-
-
-def _method_of(workspace: Workspace, run: str) -> str:
-    with workspace.store.read() as db:
-        return str(runs.find_predicting(db, run).method)

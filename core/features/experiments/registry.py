@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -19,8 +19,10 @@ _PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Return every kind by its name: those of kinds/, those of ideas/, then those of other features."""
-    every = (*(kind for package in _PACKAGES for kind in _kinds_of(package)), *hooks("experiments"))
-    return MappingProxyType({kind.name: kind for kind in every})
+    rooms = map(importlib.import_module, _PACKAGES)
+    names = (f"{room.__name__}.{found.name}" for room in rooms for found in pkgutil.iter_modules(room.__path__))
+    own = (module.KIND for module in map(importlib.import_module, names) if hasattr(module, "KIND"))
+    return MappingProxyType({kind.name: kind for kind in (*own, *hooks("experiments"))})
 
 
 def kind_named(name: str) -> Kind:
@@ -29,11 +31,3 @@ def kind_named(name: str) -> Kind:
         return kinds()[name]
     except KeyError:
         raise NotFound(f"experiment {name!r}: no such kind, {list_known(name, list(kinds()))}") from None
-
-
-def _kinds_of(package: str) -> Iterator[Kind]:
-    """Import every module of a package, and return the KIND of each that has one."""
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        kind = getattr(importlib.import_module(f"{package}.{module.name}"), "KIND", None)
-        if kind is not None:
-            yield kind

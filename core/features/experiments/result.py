@@ -157,13 +157,11 @@ class ExperimentResult:
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
         left = f"{self.left_out:,} rows without an answer in every arm are left out." if self.left_out else ""
-        return tuple(filter(None, (self._asking_again(), left, *self.remarks)))
-
-    def _asking_again(self) -> str:
-        if self.noise_floor:
-            return self.noise_floor.sentence
-        base = next((arm.name for arm in self.arms if arm.is_base), "the base")
-        return "" if self.is_computed else f"{base} was not asked again: how much asking again changes is unknown."
+        noise = self.noise_floor.sentence if self.noise_floor else ""
+        if not self.noise_floor and not self.is_computed:
+            base = next((arm.name for arm in self.arms if arm.is_base), "the base")
+            noise = f"{base} was not asked again: how much asking again changes is unknown."
+        return tuple(filter(None, (noise, left, *self.remarks)))
 
     def tables(self) -> tuple[Table, ...]:
         """Return the arms, the pairs of arms, and the kind's own table."""

@@ -27,23 +27,17 @@ _ABOUT = (
 
 
 def show_where_possible(context: PageContext) -> None:
-    """Show the baselines of a split; nothing for a dataset without such a split."""
-    if context.dataset is not None and predictable_splits(loaders.dataset_rows(context.dataset.id)):
-        show(context.dataset)
-
-
-def show(dataset: Dataset) -> None:
-    """Show the choice of a split and of training rows, and the baselines once they are computed."""
+    """Show the baselines of a split, once they are computed; nothing for a dataset without such a split."""
+    dataset = context.dataset
+    splits = [] if dataset is None else predictable_splits(loaders.dataset_rows(dataset.id))
+    if dataset is None or not splits:
+        return
     st.caption(_ABOUT)
-    split = _choose_split(predictable_splits(loaders.dataset_rows(dataset.id)))
+    split = splits[0]
+    if len(splits) > 1:
+        split = choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, split) or split
     request = BaselineRequest(dataset.id, split, _choose_training(dataset))
     draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)
-
-
-def _choose_split(splits: list[str]) -> str:
-    if len(splits) == 1:
-        return splits[0]
-    return choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, splits[0]) or splits[0]
 
 
 def _choose_training(dataset: Dataset) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import prompt_files
+from core.datasets.prompt_files import PromptFile
 from core.fields.record import make, option_of, options_of
 from core.fields.setting import Option
 from core.llm.call_settings import CallSettings
@@ -159,7 +159,7 @@ def _show_upload(option: Option, title: str, key: str) -> Any:
         st.caption(f"{title}: readers cannot upload files.")
         return option.default
     file = st.file_uploader(title, ["csv", "jsonl"], help=option.about.help, key=f"upload-{key}")
-    return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
+    return option.default if file is None else PromptFile(file.name, file.getvalue())
 
 
 def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:

@@ -49,7 +49,12 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
     arms = tuple(_arms(run, settings))
     if not arms:
         raise InputError("component: has nothing to fuse, expected runs (with) or gene spaces (spaces)")
-    k, cuts = _folds(run, settings)
+    k, cuts = 0, tuple[int, ...]((0,))  # runs alone are fused as they are
+    view = run.spec.get("view", {})
+    if settings.spaces and view.get("kind") == "folds":
+        k, cuts = int(view["k"]), (int(view["seed"]),)
+    elif settings.spaces:
+        k, cuts = settings.folds, tuple(range(settings.cuts))
     return Experiment(
         ", ".join(arm.name for arm in arms),
         QUESTION,
@@ -75,16 +80,6 @@ def _arms(run: Run, settings: ComponentSettings) -> Iterator[Arm]:
     for name, other in others:
         fused = Fused(run.name, other, weights, settings.by_agreement)
         yield Arm(f"{run.name} + {name}, {words}", f"fused with {name}, {words}", fused=fused)
-
-
-def _folds(run: Run, settings: ComponentSettings) -> tuple[int, tuple[int, ...]]:
-    """Return the folds: those under which the run was made, else the chosen ones of a kNN; k 0 if runs alone are fused."""
-    view = run.spec.get("view", {})
-    if not settings.spaces:
-        return 0, (0,)
-    return (
-        (int(view["k"]), (int(view["seed"]),)) if view.get("kind") == "folds" else (settings.folds, tuple(range(settings.cuts)))
-    )
 
 
 def missing(workspace: Workspace, dataset: str | None) -> list[str]:

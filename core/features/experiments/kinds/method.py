@@ -44,7 +44,14 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
     base = asking.request
     own = method_named(base.method)
     if settings.method not in ("", own.name):
-        yield _by_method(asking, settings)
+        other = method_named(settings.method)
+        if isinstance(other, DerivedMethod):
+            why = "asks no rows, expected another; `experiment plan component` fuses with a kNN"
+            raise InputError(f"method {other.name}: {why}")
+        options = read_options(other.settings, settings.options)
+        model = base.model if own.needs_model else settings.model
+        request = replace(base, method=other.name, options=options, model=model if other.needs_model else None)
+        yield Arm(other.name, f"method: {base.method} → {other.name}", request)
     else:
         before = read_options(own.settings, base.options)
         after = read_options(own.settings, {**base.options, **settings.options})
@@ -54,16 +61,6 @@ def _arms(asking: Asking, settings: MethodSettings) -> Iterator[Arm]:
                 yield Arm(f"{name} {after[name]}", change, asking.changed(**{name: after[name]}))
     if own.needs_model and settings.model not in (None, base.model):
         yield Arm(str(settings.model), f"model: {base.model} → {settings.model}", replace(base, model=settings.model))
-
-
-def _by_method(asking: Asking, settings: MethodSettings) -> Arm:
-    base, other = asking.request, method_named(settings.method)
-    if isinstance(other, DerivedMethod):
-        raise InputError(f"method {other.name}: asks no rows, expected another; `experiment plan component` fuses with a kNN")
-    options = read_options(other.settings, settings.options)
-    model = base.model if method_named(base.method).needs_model else settings.model
-    request = replace(base, method=other.name, options=options, model=model if other.needs_model else None)
-    return Arm(other.name, f"method: {base.method} → {other.name}", request)
 
 
 KIND = Kind("method", "Another method, model or option", QUESTION, MethodSettings, build, missing=missing_run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.actions.workspace import Workspace
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LATE
@@ -45,7 +44,13 @@ def show(context: PageContext) -> None:
                     recorded = ledger.record(context.workspace, by_key[chosen].name, str(by_key[chosen].dataset))
                 _confirm(f"{recorded.name}: {recorded.verdict}{_late(recorded)}.")
     with st.expander("Import published results", key="ledger-import", expanded=not result.hypotheses):
-        _show_import(context.workspace)
+        st.markdown("The nine steps of the challenge's published entry, with their public scores and z.")
+        if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
+            with explain_errors():
+                added = ledger.import_published_ladder(context.workspace)
+                words = f"Imported {len(added)} entries, published elsewhere."
+                _confirm(words if added else "Every line is in the ledger already.")
+        st.caption("`perturbdesk ledger import FILE` imports what others published.")
 
 
 def _show_registration(context: PageContext) -> None:
@@ -66,15 +71,6 @@ def _show_registration(context: PageContext) -> None:
             entry = ledger.register(context.workspace, wanted, rule, (str(base), tested))
             _confirm(f"Registered {entry.name}{_late(entry)}.")
     st.caption("A registration cannot be changed.")
-
-
-def _show_import(workspace: Workspace) -> None:
-    st.markdown("The nine steps of the challenge's published entry, with their public scores and z.")
-    if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
-        with explain_errors():
-            added = ledger.import_published_ladder(workspace)
-            _confirm(f"Imported {len(added)} entries, published elsewhere." if added else "Every line is in the ledger already.")
-    st.caption("`perturbdesk ledger import FILE` imports what others published.")
 
 
 def _late(entry: Entry) -> str:

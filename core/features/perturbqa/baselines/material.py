@@ -15,7 +15,6 @@ from core.errors import DeskError, InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
-from core.stats.arrays import Bools
 from core.stats.scores_and_labels import Outcome, outcome_of
 from core.transfer.gene_graph import GeneGraph, make_gene_graph
 from core.transfer.knn import Priors, Similarities, knn_priors
@@ -53,11 +52,6 @@ class GeneKnowledge:
     text: Space | None = None
     network: Space | None = None
     sources: tuple[str, ...] = ()
-
-    def pack_coverage(self) -> dict[str, Bools]:
-        """Return, by kind of knowledge, flags of the symbols covered by a pack, of shape (n_symbols,)."""
-        found = {} if self.graph is None else {"network": self.graph.covered}
-        return found if self.text is None else found | {"descriptions": np.asarray(np.isfinite(self.text.columns).all(axis=1))}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

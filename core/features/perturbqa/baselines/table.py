@@ -12,7 +12,7 @@ from core.features.perturbqa.baselines import gene_neighbours, graph_attention, 
 from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
 from core.features.perturbqa.baselines.material import Material, MissingInput
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
-from core.stats.arrays import Floats
+from core.stats.arrays import Bools, Floats
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
@@ -58,9 +58,10 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
     rates = material.base_rates()
     baselines: list[Baseline] = []
     for i, each in enumerate(BASELINES.values()):
-        predicted, lacks = _predict(each, material)
-        if predicted is None:
-            baselines.append(Baseline(each.name, None, None, lacks=lacks))
+        try:
+            predicted = each.make(material)
+        except (MissingInput, MissingPackage) as error:
+            baselines.append(Baseline(each.name, None, None, lacks=str(error)))
         else:
             # Its scores, with base rates for rows without a prediction; no direction if it never predicts one
             filled = fill_with_base_rates(_priors(predicted), rates)
@@ -81,14 +82,6 @@ def score_baselines(material: Material, progress: Progress = lambda _: None) -> 
     return tuple(baselines)
 
 
-def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str | None]:
-    """Return a baseline's prediction, or a description of its missing inputs."""
-    try:
-        return baseline.make(material), None
-    except (MissingInput, MissingPackage) as error:
-        return None, str(error)
-
-
 def _priors(predicted: Prediction) -> Priors:
     up = _no_numbers(predicted) if predicted.up is None else predicted.up
     return Priors(predicted.de, up, predicted.covered.astype(np.float64))
@@ -101,8 +94,12 @@ def _no_numbers(predicted: Prediction) -> Floats:
 def measure_coverage(material: Material) -> tuple[Reach, ...]:
     """Return how many of the rows to predict each kind of knowledge covers."""
     perts, genes = np.unique(material.rows.pert), np.unique(material.rows.gene)
-    found = []
-    for name, covered in material.genes.pack_coverage().items():
+    found, by_pack = [], dict[str, Bools]()  # flags of the symbols that a pack covers
+    if material.genes.graph is not None:
+        by_pack["network"] = material.genes.graph.covered
+    if material.genes.text is not None:
+        by_pack["descriptions"] = np.asarray(np.isfinite(material.genes.text.columns).all(axis=1))
+    for name, covered in by_pack.items():
         both = covered[material.rows.pert] & covered[material.rows.gene]
         shares = (Share(int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
         found.append(Reach(name, *shares))
