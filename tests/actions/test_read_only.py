@@ -90,7 +90,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "knn_numbers": ("", "find_null kept_null kept_vectors null_of_run numbers_of space_to_scramble"),
     "label_files": ("import_csv", "export_csv"),
     "labels": ("draw_sample give_labels take_back", ""),
-    "launch": ("health start", "describe_not_asked estimate execution_settings price_of rate_of resolve settings_to_resume"),
+    "launch": ("health start", "describe_not_asked estimate execution_settings rate_of resolve settings_to_resume"),
     "lineage": ("", "prompts_of"),
     "made_runs": ("run_to_end", "find_done server_of"),
     "model_servers": (
@@ -116,7 +116,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "runs": ("add_figure_note add_note delete delete_note delete_preset rename save_preset set_values", ""),
     "same_runs": ("", "find_same_run"),
     "site": ("build_site write_site zip_site", ""),
-    "spaces": ("delete embed", "coverage_of load match_dataset refuse_uncovering specify"),
+    "spaces": ("delete embed", "build coverage_of load match_dataset refuse_uncovering specify"),
     "submissions": ("package", "check_file check_run expected_ids"),
     "target_ranking": ("create delete evaluate_saved resume start_apart train work_on", "find list_all"),
     "undo": ("undo", ""),

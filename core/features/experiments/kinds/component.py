@@ -49,12 +49,12 @@ def build(workspace: Workspace, settings: ComponentSettings) -> Experiment:
     arms = tuple(_arms(run, settings))
     if not arms:
         raise InputError("component: has nothing to fuse, expected runs (with) or gene spaces (spaces)")
-    k, cuts = 0, tuple[int, ...]((0,))  # runs alone are fused as they are
+    k, cuts = settings.folds, tuple(range(settings.cuts))
     view = run.spec.get("view", {})
-    if settings.spaces and view.get("kind") == "folds":
+    if not settings.spaces:
+        k, cuts = 0, (0,)  # runs alone are fused as they are
+    elif view.get("kind") == "folds":
         k, cuts = int(view["k"]), (int(view["seed"]),)
-    elif settings.spaces:
-        k, cuts = settings.folds, tuple(range(settings.cuts))
     return Experiment(
         ", ".join(arm.name for arm in arms),
         QUESTION,
