@@ -234,8 +234,8 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         of[_base_of(table)] = of.pop("log_fc")
     if "id" not in of and not {"pert", "gene"} <= of.keys():
         names = next((i for i, name in enumerate(table.header) if holds[name] == "text"), 0)
-        others = [*table.header[:names], *table.header[names + 1 :]]
-        refuse_matrix([cells[names] for cells in table.sample()], others, table.name)
+        columns = [*table.header[:names], *table.header[names + 1 :]]
+        refuse_matrix([cells[names] for cells in table.sample()], columns, table.name)
     unused = tuple(name for name in table.header if name not in of.values())
     return Roles({role: of[role] for role in ROLES if role in of}, frozenset(of) - {*named}, unused)
 
