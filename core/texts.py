@@ -56,6 +56,11 @@ def title_in_sentence(title: str) -> str:
     return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
 
+def count_text(n: int, noun: str) -> str:
+    """Return a number of things: "1 row", "2,499 rows"."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def quantity_text(value: float) -> str:
     """Return a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
     if value == 0 or not math.isfinite(value):

@@ -87,6 +87,12 @@ def draw_horizontal(figure: go.Figure, line: Line) -> int:
     return _CHARACTER_PX * len(line.name) + 12
 
 
+def draw_diagonal(figure: go.Figure, first: float, last: float, **place: int) -> None:
+    """Draw the line of equal values."""
+    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
+    figure.add_shape(type="line", x0=first, y0=first, x1=last, y1=last, line=line, layer="between", **place)
+
+
 def _stroke(line: Line) -> dict[str, object]:
     return {"color": line.colour, "dash": line.dash, "width": 2}
 

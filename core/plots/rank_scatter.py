@@ -18,8 +18,7 @@ def figure(table: pd.DataFrame, a: str, b: str) -> go.Figure:
     known["name"] = [f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}" for row in known.itertuples()]
     last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()
-    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-    chart.add_shape(type="line", x0=1, y0=1, x1=last, y1=last, line=line)
+    drawing.draw_diagonal(chart, 1, last)
     chart.add_annotation(x=1, y=1, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)
     label_signs.draw_marks(chart, known, "rank_a", "rank_b", "pair_id", "rank %{x:,}, then %{y:,}")
     chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})

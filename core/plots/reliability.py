@@ -23,8 +23,7 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     drawn hollow.
     """
     chart = go.Figure()
-    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-    chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
+    drawing.draw_diagonal(chart, 0, 1)
     chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL)
     if "run" in table:
         _draw_runs(chart, table)

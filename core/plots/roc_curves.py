@@ -70,8 +70,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chosen = next((who for who in table["who"] if who != CONTROL), None)
     for column, task in enumerate(present, start=1):
         part = table[table["task"] == task]
-        line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-        chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between", row=1, col=column)
+        drawing.draw_diagonal(chart, 0, 1, row=1, col=column)
         text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
         chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
         for who, curve in part.groupby("who", sort=False):

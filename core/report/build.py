@@ -11,7 +11,7 @@ from core.report.figures.registry import KINDS
 from core.report.material import Finders, Material
 from core.report.material_loader import load_material
 from core.report.page import make_page
-from core.report.parts import Parts, Sections, arrange, caption_of
+from core.report.parts import Parts, Sections, arrange
 from core.report.question import kinds_in_order
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
@@ -53,9 +53,10 @@ def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
 
 def make_sections(material: Material, selection: ReportSelection) -> Sections:
     """Return the figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    prefix = f"{material.dataset.name} · "
     sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
     for kind in kinds_in_order(material, selection.figure_names):
         made = KINDS[kind].make(material)
-        named = [replace(one, caption=caption_of(material, one)) if one.chart is not None else one for one in made]
+        named = [one if one.chart is None else replace(one, caption=prefix + one.caption.removeprefix(prefix)) for one in made]
         sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
     return sections

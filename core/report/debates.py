@@ -14,7 +14,7 @@ from core.report.row_texts import Row, evidence_card, row_texts
 from core.report.tables import table
 from core.scoring import row_trace
 from core.scoring.row_trace import NO_TRACE
-from core.texts import number_text
+from core.texts import count_text, number_text
 from core.types import FLAG_NAMES
 
 _BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
@@ -56,26 +56,19 @@ def _tell(row: ChosenRow) -> Iterable[Html]:
         yield element("p", f"This row failed: {texts['error']}")
         return
     yield element("pre", "\n".join(texts["arithmetic"]))
-    yield from _advocates(texts["advocates"])
+    if advocates := texts["advocates"]:
+        argued = sum(each["argued"] for each in advocates)
+        yield element("p", f"{argued} of {len(advocates)} advocates argued.")
+        yield element("ul", *(element("li", element("strong", each["role"]), f" {each['words']}") for each in advocates))
     if texts["noDossier"]:
         yield element("p", texts["noDossier"], class_="muted")
     if n := len(texts["dossier"]):
-        summary = element("summary", f"Dossier: {n} answer{'s' * (n != 1)}")
+        summary = element("summary", f"Dossier: {count_text(n, 'answer')}")
         yield element("details", summary, *map(_card, texts["dossier"]))
     if not texts["stages"]:
         yield element("p", NO_TRACE, class_="muted")
     for stage in texts["stages"]:
         yield from _stage(stage)
-
-
-def _advocates(advocates: Sequence[Row]) -> Iterable[Html]:
-    """Yield who argued and who answered with a letter, one line per brief."""
-    if not advocates:
-        return
-    argued = sum(each["argued"] for each in advocates)
-    yield element("p", f"{argued} of {len(advocates)} advocates argued.")
-    lines = (element("li", element("strong", each["role"]), f" {each['words']}") for each in advocates)
-    yield element("ul", *lines)
 
 
 def _card(card: Row) -> Html:
@@ -102,16 +95,11 @@ def _stage(stage: Row) -> Iterable[Html]:
 
 
 def _box(step: Row, title: str, *, whole: bool) -> Html:
+    parts = _BOLD.split(row_trace.spell_tags(step["text"]))  # tags by their meaning; every second part is bold
     remark = [" ", element("span", step["warning"], class_="warning")] if step["warning"] else []
     return element(
         "div",
         element("h5", title, *remark),
-        element("p", *_mark_speech(step["text"]), class_="said"),
+        element("p", *(element("strong", part) if i % 2 else part for i, part in enumerate(parts)), class_="said"),
         class_=" ".join(filter(None, ("speech", step["role"], "whole" if whole else ""))),
     )
-
-
-def _mark_speech(text: str) -> Iterable[Html | str]:
-    """Yield a model's text with tags by their meaning and bold words; everything else is literal."""
-    for i, part in enumerate(_BOLD.split(row_trace.spell_tags(text))):
-        yield element("strong", part) if i % 2 else part

@@ -11,6 +11,7 @@ from core.report.material import Material
 from core.report.question import MOST_FIGURES, find_title
 from core.report.selection import ReportSelection
 from core.report.walk import Links, ShownStop, figures_of
+from core.texts import count_text
 
 Keyed = tuple[str, CaptionedFigure]  # a figure by the key of its place
 Sections = Mapping[str, Sequence[Keyed]]  # kind of figure → its figures
@@ -39,8 +40,8 @@ class Parts:
     def subtitle(self) -> str:
         """Authors, day, dataset, the report's name, and how many runs and rows are shown."""
         n, rows = len(self.material.runs), len(self.material.chosen_rows)
-        shown = f"{rows:,} row{'s' * (rows != 1)} in full" if rows else ""
-        names = f"{n:,} run{'s' * (n != 1)}: {', '.join(run.name for run in self.material.runs)}"
+        shown = f"{count_text(rows, 'row')} in full" if rows else ""
+        names = f"{count_text(n, 'run')}: {', '.join(run.name for run in self.material.runs)}"
         made = Byline(self.selection.authors or self.byline.authors, self.byline.day).words
         return " · ".join(filter(None, (made, f"dataset {self.material.dataset.name}", names, shown, self.name)))
 
@@ -62,9 +63,3 @@ def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed]
     keys = {key for key, _ in first}
     rest = {kind: [keyed for keyed in figures if keyed[0] not in keys] for kind, figures in sections.items()}
     return first, {kind: figures for kind, figures in rest.items() if figures}
-
-
-def caption_of(material: Material, found: CaptionedFigure) -> str:
-    """Return a figure's caption, which names the dataset first."""
-    name = material.dataset.name
-    return found.caption if found.caption.startswith(f"{name} ·") else f"{name} · {found.caption}"

@@ -54,12 +54,11 @@ def _explorers(material: Material) -> list[Html]:
 
 
 def _sources(material: Material, more_figures: int) -> list[Html]:
-    files = [element("li", f"{each.file}, SHA-256 {each.sha256[:12]}…") for each in material.files[:12]]
-    more = len(material.files) - len(files)
-    rest = [element("li", f"and {more:,} more, in the report")] if more else []
     appendix = f"{more_figures:,} more figures are in the report’s appendix. " if more_figures else ""
     return [
         element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
-        element("ul", *files, *rest),
-        element("p", f"Made with PerturbDesk {describe()}. {appendix}Methods and specifications of the runs are in the report."),
+        element(
+            "p",
+            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are in the report.",
+        ),
     ]

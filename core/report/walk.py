@@ -20,7 +20,7 @@ from core.scoring import row_trace
 from core.scoring.row_reason import find_reason, shorten
 from core.store import Cursor, datasets, predictions, runs, walks
 from core.store.walks import Stop
-from core.texts import number_text
+from core.texts import count_text, number_text
 
 AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
 _EXCERPT = 300  # characters of a brief on a slide
@@ -92,7 +92,7 @@ def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
     days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
     byline = Byline(", ".join(dict.fromkeys(stop.author for stop in stops)), max(days, default=None))
     n = len(stops)
-    known = (byline.words, f"dataset {datasets.find(db, dataset).name}", f"{n:,} stop{'s' * (n != 1)}")
+    known = (byline.words, f"dataset {datasets.find(db, dataset).name}", count_text(n, "stop"))
     slides = [
         show_words("title", name, [element("p", " · ".join(filter(None, known)))]),
         *(show_slide(key, one, links) for key, one in keyed.items()),

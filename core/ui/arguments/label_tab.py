@@ -25,7 +25,7 @@ DEFAULT_SIZE = 100
 
 def show(context: PageContext, run: Run) -> None:
     """Show the text to read next, or the form that draws texts."""
-    if context.workspace.settings.read_only:
+    if context.read_only:
         show_empty("This workspace is read-only: you cannot label texts here. The tab Rubrics shows the results of labels.")
         return
     rubric_place, sample_place, person_place, new_place = st.columns([0.38, 0.3, 0.17, 0.15], vertical_alignment="bottom")

@@ -94,7 +94,11 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
     answered = {(label.pair_id, label.seq): label for label in labels_of_run if label.author == reading.author}
     texts = loaders.texts_by_place(reading.run.id, reading.rubric, tuple(sorted({t.pair_id for t in reading.sample.texts})))
     sampled = [(text.pair_id, text.seq) for text in reading.sample.texts]
-    left = _in_order([key for key in sampled if key not in answered], progress)
+    # The remaining texts in reading order: a text taken back first, skipped texts last
+    left = [key for key in sampled if key not in answered]
+    first = [key for key in left if key == progress.first]
+    skipped = [key for key in progress.skipped if key in left and key not in first]
+    left = [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
     ahead = [_as_json(key, texts[key]) for key in left[:AHEAD]]
     ends = np.cumsum([len(text["content"]) for text in ahead])
     last = next((key for key in reversed(answered) if key in set(sampled)), None)
@@ -112,13 +116,6 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
         if progress.revealed in answered
         else None,
     }
-
-
-def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
-    """Return the remaining texts in reading order: a text taken back first, skipped texts last."""
-    first = [key for key in left if key == progress.first]
-    skipped = [key for key in progress.skipped if key in left and key not in first]
-    return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
 
 
 def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:

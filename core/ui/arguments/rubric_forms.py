@@ -32,7 +32,7 @@ def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
     """Show both forms, folded."""
     if rubric is not None:
         show_reading(context, run, rubric)
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         with st.expander("Add a rubric", key="add-rubric"):
             _show_rubric(context, run)
 
@@ -77,7 +77,7 @@ def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bo
         is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
         if is_live and readings.answers_rubric(reading, rubric):
             watch_job(context.workspace, READING.name, reading.id)
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         with st.expander("Let a model read this run", unfolded, key="read-by-model"):
             _show_reading(context, run, rubric)
 

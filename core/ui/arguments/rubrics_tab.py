@@ -77,7 +77,7 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
     if answer == YES_NO[0] and finding in filters.BRIEF_CHOICES.values():
         links.to_rows(run, "See their rows", brief=filters.brief_choice(*finding))
     shown = chosen.head(LISTED)
-    row_links = [links.page_address("rows", dataset=run.dataset, run=run.id, row=key) for key in shown["pair_id"]]
+    row_links = [links.row_address(run, key) for key in shown["pair_id"]]
     table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT))
     table = table[[name for name in table if (table[name].notna() & table[name].ne("")).any()]]
     table.insert(0, "row", row_links)

@@ -40,7 +40,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
     name = choose_setting(method.selectbox, about, _OWNER, titles, usual) or usual
     default = "scripted" if dataset.origin == "simulated" else "server"
     who = choose_one(server.selectbox, "answered_by", "Answered by", _SERVERS, default, help=_SERVER_HELP) or default
-    if context.workspace.settings.read_only:
+    if context.read_only:
         st.caption("This workspace is read-only: you cannot ask here.")
         return
     simulated = ChosenServer(SCRIPTED, SCRIPTED, None, CallSettings())

@@ -127,13 +127,12 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
     shown = rows.head(LISTED)
     st.markdown(f"**{word.capitalize()} most: {len(shown):,} of {len(rows):,} rows**")
     st.caption(f"All {len(rows):,} together change the mean of DE and DIR by {number_text(rows['mean'].sum(), '+.3f')}.")
-    address = {"dataset": run.dataset, "run": run.id, "with": baseline.id}
     table = pd.DataFrame(
         {
             "row": shown["pert"] + " ⟶ " + shown["gene"],
             "label": [label_text(label) for label in shown["label"]],
             **{name: 1000 * shown[name] for name in PARTS},
-            "debate": [links.page_address("rows", **address, row=key) for key in shown["pair_id"]],
+            "debate": [links.row_address(run, key, **{"with": baseline.id}) for key in shown["pair_id"]],
         }
     )
     number = st.column_config.NumberColumn
@@ -144,7 +143,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
             **{
                 name: number(f"{name} ‰", format="%+.2f", help=f"Change of {name} by this row, in thousandths.") for name in PARTS
             },
-            "debate": st.column_config.LinkColumn(display_text="open"),
+            "debate": tables.OPEN,
         },
     )
 

@@ -58,7 +58,7 @@ def show(context: PageContext) -> None:
             "or none."
         )
     show_jobs(context)
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         with st.expander("Make a dataset from a file of cells", expanded=not is_made):
             show_form(context)
 

@@ -10,17 +10,15 @@ import streamlit as st
 
 from core.actions import runs as run_actions
 from core.plots.printed import file_name
+from core.texts import count_text
 from core.ui.shared import figure_menu, links, loaders, tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import show_empty
 
-KINDS = ("rows", "figures", "runs")
-
 
 def show(context: PageContext) -> None:
-    """Show the notes of the dataset, newest first, with filters, downloads, and a form that deletes the user's own."""
+    """Show the notes of the dataset, newest first, with downloads, and a form that deletes the user's own."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
@@ -28,29 +26,12 @@ def show(context: PageContext) -> None:
     if notes.empty:
         show_empty("There are no notes yet. Write them below a row of Rows, or with the pencil below a figure.")
         return
-    found = _choose(notes)
-    st.caption(f"{len(found):,} of {len(notes):,} notes")
+    st.caption(f"{count_text(len(notes), 'note')}; the table’s own search finds authors and words.")
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
-    shown = _table(found, context.dataset.id)
-    tables.show_table(shown, None, columns)
-    plain = found.drop(columns=["id", "run_id", "address"])
+    tables.show_table(_table(notes, context.dataset.id), None, columns)
+    plain = notes.drop(columns=["id", "run_id", "address"])
     figure_menu.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
-    _show_deletion(context, found)
-
-
-def _choose(notes: pd.DataFrame) -> pd.DataFrame:
-    """Show the filters; return the matching notes."""
-    by, about, text = st.columns(3)
-    author = by.selectbox("Author", sorted(notes["author"].unique()), index=None, placeholder="anybody", **bind("note_author_of"))
-    kinds = about.pills("About", KINDS, selection_mode="multi", **bind("note_about"))
-    words = text.text_input("Words", placeholder="in the note", **bind("note_words"))
-    kept = notes["text"].str.contains(words or "", case=False, regex=False)
-    if author:
-        kept &= notes["author"] == author
-    if kinds:
-        kind = pd.Series("runs", index=notes.index).mask(notes["pair_id"].notna(), "rows")
-        kept &= kind.mask(notes["figure"].notna(), "figures").isin(kinds)
-    return notes[kept]
+    _show_deletion(context, notes)
 
 
 def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:

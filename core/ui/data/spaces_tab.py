@@ -51,7 +51,7 @@ def show(context: PageContext) -> None:
             _show_numbers(context.dataset)
     else:
         show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         build, delete = st.columns([0.66, 0.34], gap="medium")
         with build:
             _show_build(context)

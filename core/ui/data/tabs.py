@@ -50,14 +50,7 @@ def show_history(context: PageContext) -> None:
     st.markdown("### Rejected rows")
     import_tabs.show_rejected_rows(loaders.rejected_rows())
     st.markdown("### Changes")
-    _show_changes(loaders.latest_changes())
-
-
-def _show_changes(changes: pd.DataFrame) -> None:
-    """Show the last lines of the audit log in full.
-
-    A static table wraps its lines, so nothing is cut.
-    """
+    changes = loaders.latest_changes()
     if changes.empty:
         show_empty("Nothing has been changed yet.")
         return
@@ -70,7 +63,7 @@ def _show_changes(changes: pd.DataFrame) -> None:
             "detail": changes["detail"].map(detail_text).map(as_text),
         }
     )
-    with st.container(key="changes"):  # the style sheet sets its column widths
+    with st.container(key="changes"):  # the style sheet sets its column widths; a static table wraps its lines
         st.table(shown, border="horizontal", hide_index=True, alt="The latest changes")
 
 

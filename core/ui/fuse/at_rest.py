@@ -18,7 +18,7 @@ from core.transfer.run_cells import folds_among
 from core.ui.fuse import explorer, fusion_controls
 from core.ui.fuse.fusion_controls import FusionChoice
 from core.ui.shared import links, shell
-from core.ui.shared.background import Progress, Result, background
+from core.ui.shared.background import Result, background
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import flush
 
@@ -28,7 +28,19 @@ _COMPUTING = "Computing the loss with weights chosen on other perturbations and 
 
 def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
     """Send the explorer its weights at once, and slower results when they are ready."""
-    state = _state_at_once(choice)
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    pages = {"row": "rows", "neighbours": "neighbours"}
+    position = fusion_controls.moved_component(choice)
+    state: dict[str, Any] = {
+        **fusion_controls.slider_weights(choice),
+        "position": position,
+        "noise": None,
+        "caution": "",
+        "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
+        # The addresses of a row's debate and of its neighbours, each to be followed by its id.
+        "links": {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()},
+        "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
+    }
     if not choice.labelled:
         explorer.say_state(version, state, "rest")
         return
@@ -37,7 +49,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
         explorer.say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
     state["noise"] = states.noise_at(find_noise(choice, baseline), choice.settings().weights())
-    ask = _ask_optimism(choice, baseline, prepared, state["position"])
+    ask = _ask_optimism(choice, baseline, prepared, position)
     shell.draw_until_ready(lambda: explorer.say_state(version, state | {"caution": _caution(ask())}, "rest"), lambda: ask().ready)
 
 
@@ -49,21 +61,6 @@ def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
         return prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
 
     return fusion_controls.keep(_NOISE, choice, baseline, prepare)
-
-
-def _state_at_once(choice: FusionChoice) -> dict[str, Any]:
-    address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    pages = {"row": "rows", "neighbours": "neighbours"}
-    return {
-        **fusion_controls.slider_weights(choice),
-        "position": fusion_controls.moved_component(choice),
-        "noise": None,
-        "caution": "",
-        "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
-        # The addresses of a row's debate and of its neighbours, each to be followed by its id.
-        "links": {name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()},
-        "rest": states.describe_rest(choice.how.by_support, by_agreement=choice.how.by_agreement),
-    }
 
 
 def _caution(asked: Result) -> str:
@@ -79,7 +76,4 @@ def _ask_optimism(choice: FusionChoice, baseline: Run, prepared: LiveFusion, pos
     held: Sequence[tuple[float, ...]] = [part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)]
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
 
-    def compute(progress: Progress) -> Optimism:
-        return weight_grid.weight_optimism(prepared, weights, progress=progress)
-
-    return lambda: background().ask(key, compute)
+    return lambda: background().ask(key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress))

@@ -90,13 +90,12 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
         return
     st.caption(f"{as_text(choice.base.name)} · the {len(table)} of {found.n:,} rows that move most")
     address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    link = st.column_config.LinkColumn
     shown = pd.DataFrame(
         {
             "row": table["pert"] + " ⟶ " + table["gene"],
             "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
             "places": table["rank_a"] - table["rank_b"],
-            "debate": [links.page_address("rows", **address, row=key) for key in table["pair_id"]],
+            "debate": [links.row_address(choice.base, key) for key in table["pair_id"]],
             "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
         }
     )
@@ -109,7 +108,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
                 width=80,  # as formatted, which is wider than the bare number
                 help="How many ranks the row rises (+) or falls (−). Rank 1 is the highest; tied rows share a rank.",
             ),
-            "debate": link(display_text="open"),
-            "neighbours": link(display_text="open"),
+            "debate": tables.OPEN,
+            "neighbours": tables.OPEN,
         },
     )

@@ -45,7 +45,7 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
         show_take_along(context.workspace, choice, baseline, prepared)
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _show_presets(context.workspace, choice)
-    if context.workspace.settings.read_only:
+    if context.read_only:
         return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
         _show_save(context.workspace, choice)

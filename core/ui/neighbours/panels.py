@@ -19,7 +19,7 @@ from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, tables, widgets
 from core.ui.shared.linked import bind, select_rows
-from core.ui.shared.neighbour_controls import LiveNeighbours, majority_label, pair_of
+from core.ui.shared.neighbour_controls import LiveNeighbours, majority_label
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import Number, as_text, show_figure, show_numbers
 
@@ -110,8 +110,7 @@ def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, without
 
 def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     """Show which labelled rows the row may not use, and why."""
-    index, parts = live.index, live.neighbourhood.parts
-    known = index.known.rows
+    parts, known = live.neighbourhood.parts, live.index.known.rows
     n = len(known)
     if parts is None:
         what = "has no label" if label is None else "is in the test split, whose labels are not used"
@@ -123,22 +122,12 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     own_pert, own_gene = known.pert == pert, known.gene == gene
     where = "are in its fold of" if live.settings.protocol.kind == "folds" else "share"
     whose = ("perturbations", "genes") if live.settings.protocol.kind == "folds" else ("its perturbation", "its gene")
-    with st.expander(f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked"):
-        st.markdown(
-            f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
-            f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
-            "the gene would be the most informative:"
-        )
-        why = {(True, True): "the row itself", (True, False): "same perturbation", (False, True): "same gene"}
-        masked = [
-            {
-                "row": pair_of(live, int(i)),
-                "label": widgets.label_text(str(index.labels[index.known_positions[i]])),
-                "masked for": why[bool(own_pert[i]), bool(own_gene[i])],
-            }
-            for i in np.flatnonzero(own_pert | own_gene)
-        ]
-        tables.show_table(pd.DataFrame(masked), "rows left out", height=200)
+    st.caption(
+        f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked. "
+        f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
+        f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
+        "the gene would be the most informative."
+    )
 
 
 def show_neighbours(

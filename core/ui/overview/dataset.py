@@ -20,7 +20,7 @@ def show_welcome(context: PageContext) -> None:
         "the demo. On the command line: `perturbdesk import FOLDER`.",
         lambda: links.to_data("Go to Data"),
     )
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         after_import.show_upload(context.workspace, "-overview", ImportOptions())
 
 

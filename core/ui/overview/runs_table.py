@@ -24,22 +24,24 @@ from core.texts import NO_BIOLOGY, describe_duration
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
 from core.ui.shared import links, loaders, score_box, tables
-from core.ui.shared.linked import bind
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import show_empty
 
 # A column that shows nothing else is left out.
 _USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed": 0, "scored": ALL_ROWS}
-# Shown only if a person chooses them.
-_MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
+# Shown only if a person chooses them in the table's menu.
+_HIDDEN = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
     "Whether the run beats the no-biology baseline, which uses only how often each gene was measured: count-only on DE, rarer "
     "gene on DIR. On a cell line of PerturbQA: whether the mean AUROC over genes is above 0.5. Above: the interval of the "
     "difference is above 0. Below: it is below 0. Cannot tell: it contains 0."
 )
-_COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
+_TOKENS = (
+    "Sum over the rows; ≥ if the count is missing for some rows. To see costs, set PERTURBDESK_PRICE_PROMPT and "
+    f"PERTURBDESK_PRICE_COMPLETION per million tokens, or a server's prices in {ENDPOINT_FILE}."
+)
 _COST = (
     "At the prices of the run's server and model, else of the settings. Cached answers cost nothing. A range if only the sum "
     "of prompt and answer tokens is known."
@@ -56,21 +58,11 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     with explain_errors():  # the file of endpoints may be unreadable
         prices = prices_of_runs(context.workspace, context.runs)
     runs, table = _build_table(context.runs, prices)
-    columns = [name for name in table if name != "run"]
-    hint, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
-    hint.caption("Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read it row by row.")
-    with choice.popover("Columns", width="stretch", icon=":material/view_column:"):
-        default = [name for name in columns if name not in _MORE]
-        shown = st.multiselect("Columns", columns, default, label_visibility="collapsed", **bind("columns", default))
-        if not prices:
-            st.caption(
-                "To see costs, set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION per million tokens, or a server's "
-                f"prices in {ENDPOINT_FILE}."
-            )
+    st.caption("Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read it row by row.")
     chosen = tables.show_table(
-        table[["run", *(name for name in columns if name in shown)]],
+        table,
         "runs",
-        _columns(noise),
+        {**_columns(noise), **dict.fromkeys(_HIDDEN)},
         key="runs",
         on_select="rerun",
         selection_mode="single-row",
@@ -153,11 +145,8 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
         "against no biology": text(help=_VERDICTS),
         "time": text(help="From the start to the end of a finished run; unknown for imported ones."),
-        "tokens": text(help="Sum over the rows; ≥ if the count is missing for some rows."),
+        "tokens": text(help=_TOKENS),
         "cost": text(help=_COST),
-        "fallbacks": number("no answer", format="localized", help="Rows in which a constant or a base rate replaces the answer."),
-        "fewer seeds": number(format="localized", help="Rows whose mean has fewer seeds than requested."),
-        "collapsed": number("did not argue", format="localized", help=_COLLAPSED),
     }
 
 

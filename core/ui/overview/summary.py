@@ -38,7 +38,7 @@ def show_first_screen(context: PageContext) -> None:
     flush()
     with side:
         _show_next(context)
-        if not context.workspace.settings.read_only:
+        if not context.read_only:
             with st.expander("Bring your own data", icon=":material/upload:"):
                 after_import.show_upload(context.workspace, "-overview", ImportOptions())
                 st.caption("Or `perturbdesk import FOLDER`. Data has more options.")

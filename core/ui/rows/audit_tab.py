@@ -27,7 +27,12 @@ def show(run: Run, audit: DebateAudit) -> None:
         st.caption(f":orange[⚠] {caveat}")
     flush()
     _show_findings(audit)
-    _show_rows_by_arguing(audit)
+    rows = audit.rows_by_arguing  # in which no advocate, one, two, … wrote more than a line
+    st.markdown(f"### Rows by how many of their advocates wrote {SHORT} characters or more")
+    for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
+        with place:
+            st.caption(f"**{advocates or 'nobody'}**")
+            _show_count(n, sum(rows), arguing=str(advocates))
     _show_rows_with_flags(audit)
     show_captioned(captioned(audit, run.name), "brief-lengths")
 
@@ -56,16 +61,6 @@ def _show_count(n: int | None, of: int, **chosen: str) -> None:
         filters.show_rows_button(text, **chosen)
     else:
         st.markdown(text)
-
-
-def _show_rows_by_arguing(audit: DebateAudit) -> None:
-    """Show the number of rows in which no advocate, one, two, … wrote more than a line, with links to these rows."""
-    rows = audit.rows_by_arguing
-    st.markdown(f"### Rows by how many of their advocates wrote {SHORT} characters or more")
-    for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
-        with place:
-            st.caption(f"**{advocates or 'nobody'}**")
-            _show_count(n, sum(rows), arguing=str(advocates))
 
 
 def _show_rows_with_flags(audit: DebateAudit) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.llm.completion import Answer, read_answer
 from core.store.runs import Run
-from core.texts import number_text, parse_json
+from core.texts import count_text, number_text, parse_json
 from core.types import Call
 from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
@@ -22,7 +22,7 @@ def show(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
     if not calls:
         return
     table = call_table(calls)
-    with st.expander(f"{len(calls)} call{'s' * (len(calls) != 1)} of the model{describe_total(table)}"):
+    with st.expander(f"{count_text(len(calls), 'call')} of the model{describe_total(table)}"):
         bar = st.column_config.ProgressColumn(
             format="%.1f", min_value=0.0, max_value=float(table["seconds"].max()) or 1.0, color="gray"
         )

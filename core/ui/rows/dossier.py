@@ -12,7 +12,7 @@ import streamlit as st
 from core.evidence import describe
 from core.plots import theme
 from core.scoring.row_trace import NO_DOSSIER, Event, why_no_dossier
-from core.texts import quantity_text
+from core.texts import count_text, quantity_text
 from core.ui.rows.marked_text import Marks, to_lines
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
@@ -29,23 +29,16 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks,
             st.caption(NO_DOSSIER)
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
-    cards = _name_cards(items)
-    found = [f" · {n} hit{'s' * (n != 1)}" if n else "" for n in hits]
-    titles = {card: as_text(f"{describe.card_title(item)}{words}") for card, item, words in zip(cards, items, found, strict=True)}
-    first = cards[next((i for i, n in enumerate(hits) if n), 0)]
-    with st.expander(f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}", expanded=any(hits)):
-        chosen = choose_one(st.pills, parameter, "Answer", titles, first, wrap=True, label_visibility="collapsed")
-        _show_item(items[cards.index(chosen or first)], marks)
-
-
-def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of answers in a link: their tools', numbered from a tool's second answer on.
-
-    The next row shows the same card.
-    """
+    # The names of answers in a link: their tools', numbered from a tool's second answer on; the next row shows the same card
     tools = [str(item["tool"]) for item in items]
     earlier = [tools[:i].count(tool) for i, tool in enumerate(tools)]
-    return [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
+    cards = [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
+    found = [f" · {count_text(n, 'hit')}" if n else "" for n in hits]
+    titles = {card: as_text(f"{describe.card_title(item)}{words}") for card, item, words in zip(cards, items, found, strict=True)}
+    first = cards[next((i for i, n in enumerate(hits) if n), 0)]
+    with st.expander(f"Dossier: {count_text(len(items), 'answer')}", expanded=any(hits)):
+        chosen = choose_one(st.pills, parameter, "Answer", titles, first, wrap=True, label_visibility="collapsed")
+        _show_item(items[cards.index(chosen or first)], marks)
 
 
 def _show_item(item: Mapping[str, Any], marks: Marks) -> None:

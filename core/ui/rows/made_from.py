@@ -76,10 +76,7 @@ def _show_parents(run: Run, details: RowDetails) -> None:
     table = pd.DataFrame(
         {
             "component": [known[key].name for key in run.parents],
-            "row": [
-                links.page_address("rows", dataset=run.dataset, run=key, row=pair_id) if key in covering else None
-                for key in run.parents
-            ],
+            "row": [links.row_address(known[key], pair_id) if key in covering else None for key in run.parents],
             **{title: [covering.get(key, {}).get(name) for key in run.parents] for title, name in numbers.items()},
         }
     ).astype(dict.fromkeys(numbers, float))
@@ -89,7 +86,7 @@ def _show_parents(run: Run, details: RowDetails) -> None:
         f"components of {run.name}",
         {
             **{title: st.column_config.NumberColumn(format="%.3f") for title in numbers},
-            "row": st.column_config.LinkColumn(display_text="open"),
+            "row": tables.OPEN,
         },
     )
     if table[[*numbers]].isna().any(axis=None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -44,7 +43,13 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         if not compare:
             for show_panel in hooks("row_panels"):
                 show_panel(context.workspace, run, row["pair_id"], details.readings)
-        _show_genes(context, run, row)
+        with st.expander("Both genes"):
+            for role, name, about in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
+                links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
+                if context.dataset is not None:
+                    gene_cards.show_description(context.dataset, name, about)
+            if row["split"] != ASKED:
+                links.to_page(links.NEIGHBOURS, "Neighbours of this row", dataset=run.dataset, row=row["pair_id"])
         _show_notes(context, run, row["pair_id"], details.notes)
     if context.dataset is not None:
         gene_cards.show(context.dataset, marks.pages)
@@ -82,20 +87,6 @@ def _show_sources(context: PageContext, run: Run, details: RowDetails, marks: Ma
     calls.show(run, details.numbers["pair_id"], details.calls)
 
 
-def _show_genes(context: PageContext, run: Run, row: dict[str, Any]) -> None:
-    """Show facts about both genes and links to their other rows in an expander."""
-    with st.expander("Both genes"):
-        for role, name, description in (
-            ("pert", row["pert"], row["pert_description"]),
-            ("gene", row["gene"], row["description"]),
-        ):
-            links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
-            if context.dataset is not None:
-                gene_cards.show_description(context.dataset, name, description)
-        if row["split"] != ASKED:
-            links.to_page(links.NEIGHBOURS, "Neighbours of this row", dataset=run.dataset, row=row["pair_id"])
-
-
 def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
     """Show the same row in up to three runs (ids): the numbers in one table, then the rows side by side."""
     runs = {run.id: run for run in context.runs}
@@ -122,7 +113,7 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
         for note in notes.itertuples():
             st.caption(as_text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}"))
             st.text(note.text)
-        if context.workspace.settings.read_only:
+        if context.read_only:
             return
         with st.form("note", clear_on_submit=True, border=False):
             text = st.text_area("Add a note", key="note_text", height=68)

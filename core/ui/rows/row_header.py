@@ -29,9 +29,12 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     The style sheet fixes the container while the row scrolls.
     """
     row = details.numbers
+    address = {"dataset": row["dataset"], **({"run": context.run.id} if context.run else {})}
     with st.container(key="row-header", gap=None):
         with st.container(key="row-line", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"### {linked_pair(context, row)}", width="content")
+            names = (("perturbation", row["pert"]), ("gene", row["gene"]))
+            pair = (f"[{symbol_text(name)}]({links.page_address(page, **address, name=name)})" for page, name in names)
+            st.markdown(f"### {' ⟶ '.join(pair)}", width="content")
             if not row["error"]:
                 st.markdown(describe_answer(run, row), width="content", help=explain_numbers(run, row))
             st.markdown(describe_label(row), width="content")
@@ -42,13 +45,6 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     if row["error"]:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
     return compare
-
-
-def linked_pair(context: PageContext, row: dict[str, Any]) -> str:
-    """Return perturbation ⟶ target gene as Markdown, each a link to its page."""
-    address = {"dataset": row["dataset"], **({"run": context.run.id} if context.run else {})}
-    names = (("perturbation", row["pert"]), ("gene", row["gene"]))
-    return " ⟶ ".join(f"[{symbol_text(name)}]({links.page_address(page, **address, name=name)})" for page, name in names)
 
 
 def describe_answer(run: Run, row: dict[str, Any]) -> str:

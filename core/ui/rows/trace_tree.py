@@ -15,7 +15,7 @@ import streamlit as st
 from core.config import REPOSITORY
 from core.scoring.row_reason import REASON_KEYS, shorten
 from core.store.traces import FAILED
-from core.texts import number_text, parse_json
+from core.texts import count_text, number_text, parse_json
 from core.ui.rows.marked_text import Marks, lines_of, without_emphasis
 from core.ui.shared.widgets import percent_text
 
@@ -54,7 +54,11 @@ def show(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = N
 def content(events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES) -> dict[str, Any]:
     """Return what the component draws: answer, sums, unit, tools (name → calls) and steps (see `_draw_step`)."""
     steps = _draw_steps(events, passages)
-    _open_turn(steps)
+    leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
+    for (_, before), (step, now) in reversed([*pairwise(leaning)]):
+        if before != now:  # open the step at which the agent changed to its final answer
+            step["turn"], step["open"] = f"{now} named, before it {before}", True
+            break
     every = list(_walk(steps))
     calls = Counter(step["tool"] for step in every if step["tool"])
     known = {name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")}
@@ -75,7 +79,7 @@ def content(events: Sequence[Event], tokens: int | None = None, passages: Passag
 
 def _sums(n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]) -> str:
     """Return an agent's n calls of a tool, its tools, and the cost, in words."""
-    parts = [f"{n} step{'s' * (n != 1)}", f"{len(calls)} tool{'s' * (len(calls) != 1)}"]
+    parts = [count_text(n, "step"), count_text(len(calls), "tool")]
     parts += [f"{errors} failed"] if errors else []
     parts += [f"{tokens:,} tokens" if tokens else "unknown tokens"]
     parts += [f"{number_text(sum(times_ms) / 1000, '.1f')} s"] if times_ms else []
@@ -184,7 +188,7 @@ def _draw_agent(events: Sequence[Event], passages: Passages, depth: int) -> dict
     calls = sum(event["kind"] == "tool_call" for event in events)
     tokens = _total([event["tokens"] for event in events])
     usage = f", {tokens:,} tokens" if tokens else ""
-    title = f"{_agent_name(events[0])}: {calls} tool call{'s' * (calls != 1)}{usage}"
+    title = f"{_agent_name(events[0])}: {count_text(calls, 'tool call')}{usage}"
     return {"kind": "agent", "title": title, "steps": _draw_steps(events, passages, depth + 1)}
 
 
@@ -240,15 +244,6 @@ def _leaning(events: Sequence[Event]) -> str:
     named = [letter for event in said for letter in _OPTION.findall(event["content"])]
     handed_in = [str(_object(e["content"]).get("answer", "")) for e in events if e["kind"] == "tool_call"]
     return next((letter.upper() for letter in [*handed_in[::-1], *named[::-1]] if letter.upper() in ("A", "B", "C")), "")
-
-
-def _open_turn(steps: Sequence[dict[str, Any]]) -> None:
-    """Open the step at which the agent changed to its final answer, if it changed."""
-    leaning = [(step, step["leaning"]) for step in steps if step["leaning"]]
-    for (_, before), (step, now) in reversed([*pairwise(leaning)]):
-        if before != now:
-            step["turn"], step["open"] = f"{now} named, before it {before}", True
-            return
 
 
 def _walk(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:

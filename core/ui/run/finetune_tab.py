@@ -40,7 +40,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
             "No model was fine-tuned here. Track C allows an open model below 10B, trained on the labelled rows. It sees prompts "
             "as `local_model` sends them, and learns to answer with the letter of the outcome."
         )
-    if not context.workspace.settings.read_only:
+    if not context.read_only:
         with st.expander("Start a fine-tune", expanded=not known):
             _show_form(context.workspace, dataset)
 

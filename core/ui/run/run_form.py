@@ -110,7 +110,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     st.markdown(_describe_estimate(spec, expected))
     if not_asked:
         st.markdown(f":orange[{as_text(not_asked)}]")
-    if context.workspace.settings.read_only:
+    if context.read_only:
         st.caption("This workspace is read-only: you cannot start runs here.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):

@@ -15,7 +15,7 @@ from core.actions.job_kinds.base import Job
 from core.actions.workspace import Workspace
 from core.engine.run_state import Status
 from core.store.runs import Run
-from core.texts import describe_duration
+from core.texts import count_text, describe_duration
 from core.types import LIVE_STATES
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.backend_choice import choose_backend
@@ -36,13 +36,6 @@ _COLUMNS = {
         for name, width in (("rows", 60), ("failed", 55), ("tokens spent", 100))
     },
     "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
-}
-_SERVER_COLUMNS = {
-    "state": st.column_config.TextColumn(width=80),
-    **{
-        name: st.column_config.NumberColumn(format="localized", width=width)
-        for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95))
-    },
 }
 
 
@@ -117,7 +110,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
 
     def details() -> None:
         _show_details(status)
-        if not context.workspace.settings.read_only:
+        if not context.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
     job = job_of_run(context.workspace, run, status)
@@ -140,7 +133,13 @@ def _show_details(status: Status) -> None:
 def _show_links(run: Run, status: Status) -> None:
     links.to_rows(run, "Open rows")
     if status.has_worker and run.expected_calls and not run.is_reading:
-        links.to_ask(run, "Watch a debate" if run.method == "debate" else "Watch a row", ":material/visibility:")
+        st.page_link(
+            links.ASK,
+            label="Watch a debate" if run.method == "debate" else "Watch a row",
+            icon=":material/visibility:",
+            query_params={"dataset": run.dataset, "asked": run.id},
+            width="content",
+        )
     if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
         links.to_rows(run, "Open failed rows", failed="true")
 
@@ -161,9 +160,8 @@ def _show_servers(status: Status) -> None:
         for server in status.servers
     ]
     columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
-    tables.show_table(
-        pd.DataFrame(rows)[columns], "model servers of a run", _SERVER_COLUMNS, height="auto", alt="Model servers of the run"
-    )
+    config = dict.fromkeys(("answers", "tokens"), st.column_config.NumberColumn(format="localized"))
+    tables.show_table(pd.DataFrame(rows)[columns], "model servers of a run", config, height="auto", alt="Model servers")
 
 
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
@@ -197,7 +195,7 @@ def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: 
         job_control.resume(workspace, job, by=lambda *_: go_on(run_control.resume))
 
     n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
-    retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
+    retrying = f"Retrying {count_text(n_failed, 'failed row')} of {run.name}."
     possible = (
         (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
         (Button("Resume", resume, f"Resumed {run.name}.", rows), job.can_resume),

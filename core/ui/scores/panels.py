@@ -37,17 +37,12 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
     counts = loaders.count_score(run.id)
     result = slices.SlicesResult.of(rows, by, metric, score, counts)
     show_captioned(captioned(result, run.name), f"slices-{by}")
-    _show_slice_table(_with_links(run, result), metric)
-
-
-def _with_links(run: Run, result: slices.SlicesResult) -> pd.DataFrame:
-    """Return the slices, each with the address of its rows in Rows if a filter exists."""
-    address, by, table = {"dataset": run.dataset, "run": run.id}, result.by, result.frame()
     names: list[str | list[str]] = [part.name for part in result.in_order]
     if by.startswith("P("):  # a range of probabilities is two values, its ends
         names = [part.name.split("–") for part in result.in_order]
-    rows = [links.page_address("rows", **address, **{PARAMETERS[by]: name}) if by in PARAMETERS else None for name in names]
-    return table.assign(rows=pd.Series(rows, table.index, dtype=object))
+    address, table = {"dataset": run.dataset, "run": run.id}, result.frame()
+    addresses = [links.page_address("rows", **address, **{PARAMETERS[by]: n}) if by in PARAMETERS else None for n in names]
+    _show_slice_table(table.assign(rows=pd.Series(addresses, table.index, dtype=object)), metric)
 
 
 def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
@@ -77,9 +72,4 @@ def show_curves(rows: RunRows, score: RunScore) -> None:
     for column, number in zip(st.columns(2), NUMBERS, strict=True):
         with column:
             show_captioned(score_spread.of_run(rows, number), f"spread-{number}")
-    show_ties(rows)
-
-
-def show_ties(rows: RunRows) -> None:
-    """Show how many values of the DE score are distinct, and how far breaking ties could change the score."""
     st.caption(as_text(score_spread.ties_sentence(rows)))

@@ -1,6 +1,6 @@
 """A word or phrase in all runs of a dataset: the number of texts with it by run and role, then the hits.
 
-Also this browser's recent searches, and examples. The list of hits is a custom component, since hundreds of links and marked
+The list of hits is a custom component, since hundreds of links and marked
 words are too many elements for Streamlit.
 """
 
@@ -16,6 +16,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.store.text_search import Hit, TextQuery
+from core.texts import count_text
 from core.ui.shared import links, loaders, run_browser, shell
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
@@ -30,18 +31,6 @@ _list = st.components.v2.component(
 )
 
 
-_CSS = """.recent p { margin: 0.2rem 0; color: var(--st-text-color); }
-a { display: inline-block; margin: 0.15rem 0.2rem; padding: 0.1rem 0.6rem; border-radius: 4px;
-  border: 1px solid var(--st-border-color);
-  color: inherit; text-decoration: none; overflow-wrap: anywhere; }
-a:hover { border-color: var(--st-primary-color); }
-a:focus-visible { outline: 2px solid var(--st-primary-color); }"""
-_recent = st.components.v2.component(
-    "recent_searches",
-    html='<div class="recent"></div>',
-    css=_CSS,
-    js=links.SCRIPT + (_HERE / "recent.js").read_text("utf-8"),
-)
 EXAMPLES = ("interferon", "transcription factor", "no direct")
 PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
@@ -60,14 +49,15 @@ def show(context: PageContext) -> None:
     )
     if not phrase or not phrase.strip():
         st.caption("Searches the runs' texts and evidence: briefs, verdicts, agents' steps, dossiers. Case is ignored.")
-        show_recent("", [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES])
+        examples = [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES]
+        address = links.dataset_and_run()
+        st.markdown(" · ".join(f"[{as_text(e)}]({links.page_address('search', **address, phrase=e)})" for e in examples))
         return
     shell.set_title(phrase, "Search")
     rows = loaders.dataset_rows(context.dataset.id)
     for role, title in PAGE_ROLES.items():
         for symbol in rows.loc[rows[role].str.lower() == phrase.strip().lower(), role].unique():
             links.to_symbol(role, symbol, f"{symbol_text(symbol)} as {title}: all its rows")
-    show_recent(phrase.strip(), [])
     _show_found({run.id: run.name for run in context.runs}, context.dataset.id, TextQuery(phrase))
 
 
@@ -75,7 +65,7 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     """Show the number of texts with the phrase, by run and role, and the chosen hits. names: of runs, by id."""
     found = loaders.search_texts(dataset, wanted)
     if not found.counts:
-        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)} contains “{as_text(wanted.phrase)}”.")
+        show_empty(f"No text of {count_text(len(names), 'run')} contains “{as_text(wanted.phrase)}”.")
         return
     of_runs: Counter[str] = Counter()
     for (run, _), n in found.counts.items():
@@ -101,18 +91,12 @@ def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mappin
 
 def _sentence(n: int, n_runs: int, n_listed: int) -> str:
     """Return how many texts of how many runs contain the phrase, and which of them are listed."""
-    of_runs = f" in {n_runs:,} run{'s' * (n_runs != 1)}"
-    said = f"**{n:,} text{'s' * (n != 1)}{of_runs}**"
+    of_runs = f" in {count_text(n_runs, 'run')}"
+    said = f"**{count_text(n, 'text')}{of_runs}**"
     if n_listed == n:
         return said
     in_turn = "one of each run in turn" if n_runs > 1 else "in file order"
     return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see more."
-
-
-def show_recent(phrase: str, examples: Sequence[str]) -> None:
-    """Show earlier phrases and examples as links if nothing is searched; else store the phrase."""
-    address = links.page_address("search", **links.dataset_and_run())
-    _recent(key="recent-searches", data={"phrase": phrase, "examples": list(examples), "address": address})
 
 
 def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:

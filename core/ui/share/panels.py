@@ -44,7 +44,7 @@ def _show_saved(workspace: Workspace, saved: Mapping[str, Mapping[str, Any]]) ->
     gone = st.selectbox("Delete a report", list(saved), index=None, key="preset_gone", placeholder="choose")
     if gone is not None and st.button("Delete report", key="delete-report"):
         reports.delete_report(workspace, gone)
-        confirm(f"Deleted the report {gone}.", _link_to_changes)
+        confirm(f"Deleted the report {gone}.", links.to_changes)
         st.rerun()
 
 
@@ -57,14 +57,10 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
     label = "Saved" if is_saved else "Replace the saved report" if known else "Save report"
     if st.button(label, key="save-report", disabled=is_saved, icon=":material/save:"):
         reports.save_report(workspace, name, selection.as_json(), replace=True)
-        confirm(f"Saved the report {name}.", _link_to_changes)
+        confirm(f"Saved the report {name}.", links.to_changes)
         st.rerun()
     if is_saved:
         st.caption(f"The same file by a command: perturbdesk report build {as_text(repr(name))} --out report.html")
-
-
-def _link_to_changes() -> None:
-    links.to_data("Changes", tab="History")
 
 
 def show_downloads(workspace: Workspace, parts: Parts) -> None:

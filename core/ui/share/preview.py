@@ -17,7 +17,6 @@ from core.records import from_json, to_json
 from core.report.build import load_parts
 from core.report.byline import Byline
 from core.report.captioned import CaptionedFigure
-from core.report.figures.registry import KINDS
 from core.report.page import DRAFT
 from core.report.parts import Parts
 from core.report.question import answer_sentences, find_abstract, question_text
@@ -53,7 +52,7 @@ def _load(selection: str, _versions: tuple[object, ...]) -> Parts:
 
 
 def show(parts: Parts) -> None:
-    """Show the finding, the abstract, the answer and the main figures, and a list of the rest."""
+    """Show the finding, the abstract, the answer and the main figures."""
     material, selection = parts.material, parts.selection
     text, is_draft = find_abstract(material, selection)
     with st.container(border=True, key="report-preview"):
@@ -79,7 +78,6 @@ def show(parts: Parts) -> None:
             st.markdown(f"**{as_text(shown.stop.sentence or shown.stop.title)}**")
             if shown.figure is not None:
                 _draw(key, shown.figure)
-        _show_rest(parts)
 
 
 def _draw(key: str, found: CaptionedFigure) -> None:
@@ -88,16 +86,3 @@ def _draw(key: str, found: CaptionedFigure) -> None:
     drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))  # the cached one stays
     st.plotly_chart(drawn, theme=None, key=f"preview-{key}", config={"displaylogo": False, "displayModeBar": False})
     st.caption(as_text(found.caption))
-
-
-def _show_rest(parts: Parts) -> None:
-    """Show a list of the parts after the figures."""
-    rows = len(parts.selection.rows)
-    kinds = [f"{KINDS[kind].title} ({len(figures)})" for kind, figures in parts.appendix.items()]
-    lines = [
-        "Runs: a table of their scores.",
-        *([f"Rows in full: {rows:,}, with dossier, briefs, verdicts and audit."] if rows else []),
-        *([f"Appendix: {', '.join(kinds)}."] if kinds else []),
-        "Methods and provenance: definitions, files with their SHA-256, specifications of runs.",
-    ]
-    st.markdown("\n".join(f"- {as_text(line)}" for line in lines))

@@ -16,6 +16,7 @@ from core.hashes import sha256_of
 from core.store.runs import Run
 from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem
+from core.texts import count_text
 from core.types import Flag, Track
 from core.ui.shared import links, loaders, run_browser, tables
 from core.ui.shared.linked import bind
@@ -174,7 +175,7 @@ def _make_package(
 def _show_verdict(what: str, problems: Sequence[Problem]) -> None:
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
-    counts = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
+    counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
     sign = "✗ not valid" if errors else "✓ valid"
     st.markdown(f"### {sign}: {as_text(what)}")
     st.caption(f"{counts}." if problems else "No problem was found.")
@@ -185,7 +186,7 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
     for place, problem in enumerate(problems, start=1):
         n = len(problem.rows)
         with st.container(border=True):
-            rows = f", {n:,} row{'s' * (n != 1)}" if n else ""
+            rows = f", {count_text(n, 'row')}" if n else ""
             check = CHECKS.get(problem.rule, problem.rule.replace("_", " "))
             st.markdown(f"**{SIGNS[problem.severity]}: {as_text(check)}**{rows}")
             st.text(problem.message)
@@ -202,10 +203,8 @@ def _show_rows(problem: Problem, run: Run | None, name: str) -> None:
     config = {}
     if run is not None:
         known = set(loaders.run_rows(run.id)["pair_id"])
-        addresses = [
-            links.page_address("rows", dataset=run.dataset, run=run.id, row=row) if row in known else None for row in table["row"]
-        ]
+        addresses = [links.row_address(run, row) if row in known else None for row in table["row"]]
         if any(addresses):
             table["debate"] = addresses
-        config = {"debate": st.column_config.LinkColumn(display_text="open")}
+        config = {"debate": tables.OPEN}
     tables.show_table(table, name, config, height="content" if len(table) <= LISTED else "auto")

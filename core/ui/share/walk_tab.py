@@ -74,18 +74,27 @@ def _show_new(workspace: Workspace) -> None:
     ):
         name = st.text_input("Name of the walk-through", key="name-walk", max_chars=60)
         if st.button("Add stops to it", key="choose-walk") and name.strip():
-            stop_buttons.choose_walk(name.strip())
+            st.session_state[stop_buttons.WALK] = name.strip()
             st.rerun()
 
 
 def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
     """Show a stop with its link and its controls."""
+    tools_of_stop = (
+        ("up", ":material/arrow_upward:", "Move up", place == 0, partial(walks.move_stop, workspace, stop.id, -1)),
+        ("down", ":material/arrow_downward:", "Move down", place == n - 1, partial(walks.move_stop, workspace, stop.id, 1)),
+        ("out", ":material/close:", "Remove this stop", False, partial(walks.delete_stop, workspace, stop.id)),
+    )
     with st.container(border=True, gap="small", key=f"stop-{stop.id}"):
         title, tools = st.columns([0.72, 0.28], vertical_alignment="top")
         title.markdown(f"**{place + 1}** · [{as_text(stop.title)}]({stop.address})")
         if not workspace.settings.read_only:
             with tools.container(horizontal=True, horizontal_alignment="right", gap=None):
-                _show_tools(workspace, stop, place, n)
+                for name, icon, words, is_off, act in tools_of_stop:
+                    key = f"stop-{name}-{stop.id}"
+                    if st.button("", icon=icon, help=words, key=key, type="tertiary", disabled=is_off):
+                        act()
+                        st.rerun()
         if workspace.settings.read_only:
             st.text(stop.sentence)
             return
@@ -103,24 +112,13 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
             st.rerun()
 
 
-def _show_tools(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
-    tools = (
-        ("up", ":material/arrow_upward:", "Move up", place == 0, partial(walks.move_stop, workspace, stop.id, -1)),
-        ("down", ":material/arrow_downward:", "Move down", place == n - 1, partial(walks.move_stop, workspace, stop.id, 1)),
-        ("out", ":material/close:", "Remove this stop", False, partial(walks.delete_stop, workspace, stop.id)),
-    )
-    for name, icon, words, is_off, act in tools:
-        if st.button("", icon=icon, help=words, key=f"stop-{name}-{stop.id}", type="tertiary", disabled=is_off):
-            act()
-            st.rerun()
-
-
 def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
     """Show a player of the walk-through, and its files."""
-    page = make_walk_file(workspace, dataset, name)
+    with workspace.store.read() as db:
+        page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
+    machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
     # Show slides; the arrow keys move through them once they are clicked or play
-    version = sha256_of(page)
-    _player(key="walk-player", data={"page": page.decode(), "version": version}, width="stretch")
+    _player(key="walk-player", data={"page": page.decode(), "version": sha256_of(page)}, width="stretch")
     file = printed.file_name(name)
     with st.container(horizontal=True):
         st.download_button("Slides", page, f"{file}.html", key="walk-html", on_click="ignore", icon=":material/download:")
@@ -130,14 +128,6 @@ def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
                 "Slides as PDF", build, f"{file}.pdf", key="walk-pdf", on_click="ignore", icon=":material/download:"
             )
     st.caption("One file that plays offline; each stop links to its view.")
-
-
-def make_walk_file(workspace: Workspace, dataset: str, name: str) -> bytes:
-    """Return the slides of a walk-through of a dataset (id)."""
-    with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stop_buttons.links_of_stops())
-    machine_names.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
-    return page
 
 
 def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:

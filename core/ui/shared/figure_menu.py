@@ -52,7 +52,15 @@ def show(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: 
     st.dataframe(table, hide_index=True)
     file = printed.file_name(dataset, *(part for part in parts[:1] if part != dataset), title)
     show_table_buttons(table, name, file)
-    _show_figure_buttons(chart, name, title, heading, file)
+    reason = printed.why_no_images()  # without a browser for images, there is only HTML
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Figure", width="content")
+        for form in printed.FORMS:
+            if form == "html" or not reason:
+                build = partial(printed.encode, chart, form, title, heading)
+                _show_button(_FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build)
+    if reason:
+        st.caption(f"{reason}.")
 
 
 def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
@@ -66,19 +74,6 @@ def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
 def show_parquet_button(table: pd.DataFrame, name: str, file: str) -> None:
     """Show a button that downloads a table as Parquet; file: its name without extension."""
     _show_button("Parquet", f"{file}.parquet", f"parquet-{name}", partial(encode, table, "parquet"))
-
-
-def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, file: str) -> None:
-    """Show buttons that download the figure; without a browser for images, only HTML and the reason."""
-    reason = printed.why_no_images()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Figure", width="content")
-        for form in printed.FORMS:
-            if form == "html" or not reason:
-                build = partial(printed.encode, chart, form, title, heading)
-                _show_button(_FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build)
-    if reason:
-        st.caption(f"{reason}.")
 
 
 def _show_button(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:

@@ -123,13 +123,9 @@ def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:
     stop = Button("Stop", lambda: job_control.stop(workspace, job), f"{job.name} stops; its results so far stay.")
     resume = Button("Resume", lambda: job_control.resume(workspace, job), f"Resumed {job.name}.")
     possible = ((stop, job.can_stop), (resume, job.can_resume))
-    return {button.label: button for button, can in possible if can or _was_pressed(button.label, job)}
-
-
-def _was_pressed(label: str, job: Job) -> bool:
-    """Return whether a person pressed a button that the page showed before. It acts even if the job has changed since, so that
-    the person reads why nothing was done."""
-    return bool(st.session_state.get(_key(label, job)))
+    # A button that a person pressed acts even if the job has changed since, so that they read why nothing was done.
+    pressed = st.session_state
+    return {button.label: button for button, can in possible if can or pressed.get(_key(button.label, job))}
 
 
 def _refusal_key(job: Job) -> str:

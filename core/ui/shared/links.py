@@ -68,6 +68,11 @@ def page_address(file: str, **parameters: str | list[str]) -> str:
     return f"./{file}?{urlencode(parameters, doseq=True)}"
 
 
+def row_address(run: Run, pair_id: str, **more: str) -> str:
+    """Return the address of a row of a run in Rows."""
+    return page_address("rows", dataset=run.dataset, run=run.id, row=pair_id, **more)
+
+
 def is_at_ncbi(dataset: Dataset) -> bool:
     """Return whether NCBI knows the genes of a dataset: those of a simulated one are invented."""
     return dataset.origin != "simulated" and dataset.organism in SPECIES
@@ -106,11 +111,6 @@ def to_report(run: Run, baseline: Run, label: str) -> None:
     """Show a link to a report on Share that compares a run with a baseline."""
     query = {"dataset": run.dataset, "run": run.id, "runs": [run.id, baseline.id]}
     st.page_link(SHARE, label=label, icon=":material/description:", query_params=query, width="content")
-
-
-def to_ask(run: Run, label: str, icon: str | None = None) -> None:
-    """Show a link to Ask, where a row of a live run can be watched."""
-    st.page_link(ASK, label=label, icon=icon, query_params={"dataset": run.dataset, "asked": run.id}, width="content")
 
 
 def to_run_page(run: Run, label: str) -> None:

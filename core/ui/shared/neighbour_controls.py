@@ -82,7 +82,9 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
         chosen = _show("power")
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
         chosen["axis"] = choose_title(st.selectbox, _KNN["axis"], _default_axis(dataset))
-        chosen |= {"k": _choose_nearest(), **_show("centre")}
+        option, missing = _KNN["k"], _KNN["k"].about.missing
+        k: Any = st.selectbox(title_of(option), [missing, *NEAREST], help=option.about.help, **bind(key_of(option, "")))
+        chosen |= {"k": None if k == missing else k, **_show("centre")}
         chosen["protocol"] = choose_title(st.selectbox, PROTOCOL) if training else "test"
         if chosen["protocol"] == "folds":
             chosen |= _show("folds", "seed", columns=2)
@@ -95,12 +97,6 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
 
 def _show(*names: str, columns: int = 1) -> dict[str, Any]:
     return show_settings(KnnSettings, "", names, columns=columns, sliders=SLIDERS)
-
-
-def _choose_nearest() -> int | None:
-    option, missing = _KNN["k"], _KNN["k"].about.missing
-    chosen: Any = st.selectbox(title_of(option), [missing, *NEAREST], help=option.about.help, **bind(key_of(option, "")))
-    return None if chosen == missing else chosen
 
 
 def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:

@@ -40,7 +40,11 @@ def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Ch
     if wanted_run is None and wanted_dataset is None:
         wanted_run, wanted_dataset = shown, st.session_state.get(_DATASET)
     run = next((each for each in runs if wanted_run in (each.id, each.name)), None)
-    warning = "" if wanted_run is None or run is not None else _describe_missing(wanted_run)
+    warning = ""
+    if wanted_run is not None and run is None:
+        is_reading = any(wanted_run in (each.id, each.name) for each in loaders.all_runs())
+        what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
+        warning = f"The run that this link names {what}; showing another."
     in_dataset = run.dataset if run else wanted_dataset
     dataset = next((each for each in datasets if in_dataset in (each.id, each.name)), None) or loaders.default_dataset()
     why = st.session_state.get(_WHY, "") if run is not None and run.id == shown else ""
@@ -109,12 +113,6 @@ def _merits(run: Run, address: str) -> tuple[bool, ...]:
         not is_arm,
         run.method == "debate",
     )
-
-
-def _describe_missing(wanted: str) -> str:
-    is_reading = any(wanted in (each.id, each.name) for each in loaders.all_runs())
-    what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
-    return f"The run that this link names {what}; showing another."
 
 
 def method_text(name: str) -> str:

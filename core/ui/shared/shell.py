@@ -50,6 +50,11 @@ class PageContext:
     runs: Sequence[Run]
     run: Run | None
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be changed here."""
+        return self.workspace.settings.read_only
+
     def without_asked(self) -> PageContext:
         """Return the context without ad-hoc runs, which have one row each: they are on the page Ask."""
         return replace(self, runs=[run for run in self.runs if not run.is_asked])

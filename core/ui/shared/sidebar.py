@@ -54,7 +54,17 @@ def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]],
     with st.sidebar:
         st.markdown(f"**{product}**")
         _show_choices(choice)
-        _show_navigation(pages, open_page, parameters)
+        # Links with dataset and run. Streamlit's own links lack them, and setting them adds steps to the browser's history.
+        with st.container(gap=None, key="navigation"):
+            for title, group in pages.items():
+                listed = [page for page in group if page.visibility != "hidden"]
+                empty = [p for p in listed if title == MORE and p != open_page and not _HOLDS.get(p.url_path, bool)()]
+                if title not in ("", MORE) and listed:
+                    st.caption(title)
+                _show_links([page for page in listed if page not in empty], parameters)
+                if empty:
+                    with st.expander(MORE):
+                        _show_links(empty, parameters)
         _show_palette(pages, choice.dataset, parameters)
         settings = workspace.settings
         place = settings.workspace.name or str(settings.workspace)
@@ -107,23 +117,6 @@ def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str,
 
 def _title(dataset: Dataset) -> str:
     return f"{dataset.name} (demo)" if dataset.origin == "simulated" else dataset.name
-
-
-def _show_navigation(pages: Mapping[str, Sequence[Any]], open_page: Any, parameters: Mapping[str, str]) -> None:
-    """Show links with dataset and run. Streamlit's own links lack them, and setting them adds steps to the browser's history."""
-    with st.container(gap=None, key="navigation"):
-        for title, group in pages.items():
-            listed = [page for page in group if page.visibility != "hidden"]
-            if title != MORE:
-                if title and listed:
-                    st.caption(title)
-                _show_links(listed, parameters)
-                continue
-            alone = [p for p in listed if p == open_page or (p.url_path in _HOLDS and _HOLDS[p.url_path]())]
-            _show_links(alone, parameters)
-            if len(alone) < len(listed):
-                with st.expander(MORE):
-                    _show_links([page for page in listed if page not in alone], parameters)
 
 
 def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:

@@ -41,7 +41,7 @@ def offer(context: PageContext) -> None:
     """Offer to build a gene space from the existing packs; without such a pack, show what to do first."""
     found = {pack.kind: pack for pack in loaders.all_packs()}
     kinds = [(kind, found[needed]) for kind, needed in KINDS.values() if kind in _IN_PLACE and needed in found]
-    if context.workspace.settings.read_only or not kinds:
+    if context.read_only or not kinds:
         show_empty(
             "No gene space yet. Build one from a knowledge pack, or import an embedding.",
             lambda: links.to_data("Go to Data", tab="Spaces and leaks"),

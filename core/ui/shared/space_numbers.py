@@ -14,7 +14,7 @@ from core.scoring.knn_result import space_sentence
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
+from core.transfer.permutation_null import N_PERMUTATIONS, content_key
 from core.transfer.protocols import KnnInputs
 from core.ui.shared import loaders, server_workspace, shell
 from core.ui.shared.background import Progress, Result, background
@@ -59,10 +59,8 @@ def ask_null(task: SpaceTask) -> Result:
     if kept is not None:
         return Result(ready=True, value=kept)
 
-    def compute(progress: Progress) -> PermutationNull:
-        return server_workspace.keep_null(task.inputs, task.labels, task.k, progress)
-
-    return background().ask(("null", task.key), compute)
+    inputs, labels = task.inputs, task.labels
+    return background().ask(("null", task.key), lambda told: server_workspace.keep_null(inputs, labels, task.k, told))
 
 
 def show_sentence(task: SpaceTask, whose: str) -> None:

@@ -13,7 +13,7 @@ from core.store.walks import Stop
 from core.ui.shared import links
 
 # Session keys: the walk-through that receives stops, and the page on screen.
-_WALK, _PAGE = "_walk", "_page_of_stops"
+WALK, _PAGE = "_walk", "_page_of_stops"
 Make = Callable[[str], Stop]  # the stop as one of the walk-through of a name
 
 
@@ -24,12 +24,7 @@ def begin_page(file: str) -> None:
 
 def current_walk() -> str:
     """Return the name of the walk-through that receives stops."""
-    return str(st.session_state.get(_WALK, walks.USUAL))
-
-
-def choose_walk(name: str) -> None:
-    """Add stops to the walk-through of this name from now on."""
-    st.session_state[_WALK] = name
+    return str(st.session_state.get(WALK, walks.USUAL))
 
 
 def links_of_stops() -> Links:

@@ -40,6 +40,7 @@ _WIDTHS = {
     **{"‰": 119, "⟶": 143},
 }
 OTHER = 65
+OPEN = st.column_config.LinkColumn(display_text="open")
 
 
 def show_table(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.store.datasets import Dataset
+from core.texts import count_text
 from core.ui.shared import gene_cards, links, loaders, tables, widgets
 from core.ui.shared.linked import bind, choose_one, read_ids
 from core.ui.shared.shell import PageContext
@@ -61,7 +62,7 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
     unknown = int(labels.isna().sum())
     counts += [f"{unknown} without a label"] if unknown else []
     remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
-    st.caption(f"{TITLES[role]} of {len(labels):,} row{'s' * (len(labels) != 1)}: {', '.join(counts)}{remark}")
+    st.caption(f"{TITLES[role]} of {count_text(len(labels), 'row')}: {', '.join(counts)}{remark}")
     if name in _symbols(context, OTHER_ROLE[role]):
         links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
 
@@ -77,9 +78,8 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     table = pairs.copy()
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
     if context.run is not None and names.get(context.run.id) in predicted:
-        address = {"dataset": context.run.dataset, "run": context.run.id}
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
-        table["debate"] = [links.page_address("rows", **address, row=key) if key in of_run else None for key in table.index]
+        table["debate"] = [links.row_address(context.run, key) if key in of_run else None for key in table.index]
     table = table.join(predicted)
     st.caption("P(DE) of each run that has the row; for a fusion its rank score, which is not a probability.")
     tables.show_table(
@@ -88,7 +88,7 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
         {
             OTHER_ROLE[role]: TITLES[OTHER_ROLE[role]].lower(),
             **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
-            "debate": st.column_config.LinkColumn(display_text="open"),
+            "debate": tables.OPEN,
         },
         height="auto",
     )
@@ -114,6 +114,6 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
         "most similar",
         {
             "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
-            "page": st.column_config.LinkColumn(display_text="open"),
+            "page": tables.OPEN,
         },
     )

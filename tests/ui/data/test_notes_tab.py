@@ -1,4 +1,4 @@
-"""Data, tab Notes: listed, filtered, linked, deleted by their author alone; and the menu of a figure, where some are written."""
+"""Data, tab Notes: listed, linked, deleted by their author alone; and the menu of a figure, where some are written."""
 
 from __future__ import annotations
 
@@ -30,21 +30,6 @@ def test_notes_are_listed_with_links_to_what_they_are_about(visit: Visit, noted:
         "odd row": f"./rows?dataset={run.dataset}&run={run.id}&row=Pa_Ga#Pa ⟶ Ga",
     }
     assert dict(zip(table["note"], table["by"], strict=True)) == {"steep": "tester", "odd run": "Ada", "odd row": "tester"}
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("filters", "left"),
-    [
-        ({"note_author_of": "Ada"}, {"odd run"}),
-        ({"note_about": "figures"}, {"steep"}),
-        ({"note_words": "ODD"}, {"odd row", "odd run"}),
-    ],
-)
-def test_a_link_carries_the_filters(visit: Visit, noted: Workspace, filters: dict[str, str], left: set[str]) -> None:
-    app = visit(noted, "data", tab="Runs and notes", **filters)
-    assert set(app.dataframe[0].value["note"]) == left
-    assert f"{len(left)} of 3 notes" in text_of(app)
 
 
 @pytest.mark.soak

@@ -33,13 +33,6 @@ def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visi
         assert together["mean"].str[:5].astype(float).iloc[:-1].is_monotonic_decreasing
     assert set(labelled[block == 0]["run"]) == {LABELLED, "simulated collapsed debate", CONTROL}
     assert list(table)[:2] == ["run", "rows"]
-    assert "method" not in table
-
-
-@pytest.mark.soak
-def test_the_address_names_the_columns(visit: Visit, little_demo: Workspace) -> None:
-    assert list(table_of(visit, little_demo, columns=["method", "DE"])) == ["run", "DE", "method"]
-    assert "mean" in table_of(visit, little_demo, columns="no column")
 
 
 @pytest.mark.soak
