@@ -26,7 +26,7 @@ SAID_BY = {
     "cells/columns.py": CELLS,
     "cells/conditions.py": CELLS,
     "cells/gene_names.py": CELLS,
-    "cells/anndata_values.py": CELLS,
+    "cells/anndata_parts.py": CELLS,
     "cells/anndata_file.py": CELLS,
     "cells/contradictions.py": CELLS,
     "cells/transforms.py": CELLS,

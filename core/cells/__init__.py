@@ -2,8 +2,7 @@
 
 hdf5_walk                an HDF5 file is opened only if nothing in it leads elsewhere
 hdf5_values              numbers and texts of it, no more than it can hold
-anndata_frames           obs, and the columns of var that name genes
-anndata_values           X or a layer, in the file or in memory
+anndata_parts            obs, the columns of var that name genes, and X or a layer, in the file or in memory
 gene_names               what the genes are called: by the index of var, or by a column
 anndata_file             a file opened in memory or backed, read in blocks and checked
 cell_formats             the format that is read: AnnData as HDF5

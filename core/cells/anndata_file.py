@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_frames import read_obs, read_var
-from core.cells.anndata_values import list_layers, open_values
+from core.cells.anndata_parts import list_layers, open_values, read_frame
 from core.cells.cell_formats import open_stored
 from core.cells.gene_names import GeneNames, choose_gene_names, is_name_column
 from core.cells.hdf5_walk import Hdf5File, damage_named
@@ -38,11 +36,11 @@ class CellFile:
     def __init__(self, file: Hdf5File, *, backed: bool, layer: str | None = None) -> None:
         self.path = file.path
         self.backed = backed
-        self.obs: pd.DataFrame = read_obs(file)
+        self.obs: pd.DataFrame = read_frame(file, "obs", lambda _: True)
         self.layers = (*list_layers(file), *list_layers(file, "obsm"))
         self.has_raw = "X" in list_layers(file, "raw")
         self._file = file
-        index = read_var(file, lambda _: False).index
+        index = read_frame(file, "var", lambda _: False).index
         self.gene_names = GeneNames(tuple(clean(str(name)) for name in index))
         self.n_cells: int = len(self.obs)
         self._is_log = False
@@ -59,7 +57,8 @@ class CellFile:
 
     def name_genes(self, wanted: Iterable[str], given: str | None) -> None:
         """Name the genes as the perturbed ones are called; raise what `choose_gene_names` raises."""
-        var = read_var(self._file, lambda name: name == given or is_name_column(name))
+        with damage_named(str(self.path)):
+            var = read_frame(self._file, "var", lambda name: name == given or is_name_column(name))
         self.gene_names = choose_gene_names(self.path, var, wanted, given)
 
     def take_log(self, values: ValueScale | None) -> None:
@@ -101,7 +100,7 @@ class CellFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _k: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

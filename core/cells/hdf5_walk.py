@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -115,7 +114,7 @@ class Hdf5File:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _k: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

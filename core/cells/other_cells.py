@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from core.cells.anndata_frames import is_group
+from core.cells.anndata_parts import is_group
 from core.cells.hdf5_walk import Hdf5File
 from core.compressed import DAMAGE, open_archive, packing_of, unpack_file
 from core.errors import InputError
