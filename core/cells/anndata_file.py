@@ -35,7 +35,6 @@ class CellFile:
 
     def __init__(self, file: Hdf5File, *, backed: bool, layer: str | None = None) -> None:
         self.path = file.path
-        self.backed = backed
         self.obs: pd.DataFrame = read_frame(file, "obs", lambda _: True)
         self.layers = (*list_layers(file), *list_layers(file, "obsm"))
         self.has_raw = "X" in list_layers(file, "raw")
@@ -114,16 +113,12 @@ def open_cells(path: Path, backed: bool = True, layer: str | None = None) -> Cel
     try:
         with damage_named(str(path)):
             cells = CellFile(file, backed=backed, layer=layer)
-            _check_shape(cells)
+        if not cells.n_cells or not cells.n_genes:
+            raise InputError(f"{path}: {cells.n_cells:,} cells × {cells.n_genes:,} genes, expected at least one of each")
     except BaseException:
         file.close()
         raise
     return cells
-
-
-def _check_shape(cells: CellFile) -> None:
-    if not cells.n_cells or not cells.n_genes:
-        raise InputError(f"{cells.path}: {cells.n_cells:,} cells × {cells.n_genes:,} genes, expected at least one of each")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +150,8 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
         values = stored_values(block)
         check_values(file, rows, block, values, f"{_EXPECTED}{_other_places(file, '; ')}")
         totals[rows] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
-        stored += _count_stored_by_gene(block)
+        # zeros too where they are stored, as `csr_matrix` makes of it
+        stored += block.getnnz(axis=0) if isinstance(block, csr_matrix) else np.count_nonzero(block, axis=0)
         detected[rows], least[rows] = _depth_of_cells(block)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
@@ -204,14 +200,6 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
     empty = np.diff(block.indptr) == 0  # reduceat gives these the value after them
     counts = np.add.reduceat(np.append(block.data > 0, False).astype(np.intp), block.indptr[:-1])
     return np.where(empty, 0, counts), np.where(empty, np.inf, least)
-
-
-def _count_stored_by_gene(block: Values) -> Codes:
-    """Return how many values a block keeps of each gene, of shape (n_genes,): what `csr_matrix` makes of it."""
-    if isinstance(block, csr_matrix):
-        found: Codes = np.bincount(block.indices, minlength=block.shape[1])
-        return found
-    return np.asarray(np.count_nonzero(block, axis=0), dtype=np.intp)
 
 
 def _expm1(block: Values) -> Values:

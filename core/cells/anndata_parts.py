@@ -84,25 +84,24 @@ def read_frame(file: Hdf5File, name: str, is_wanted: Callable[[str], bool]) -> p
 def _read_column(file: Hdf5File, node: Any) -> Any:
     """Return the values of a column: an array, categories, or an array with missing values."""
     with damage_named(f"{file.path}: {node.name}"):
-        if not is_group(node):
-            _require_encoding(file, node, _ARRAYS)
-            reference = read_attribute(file, node, "categories")
-            if reference is None:
-                return read_values(file, node)
-            codes, kept = node, file.root[reference]  # of a dataframe 0.1.0
-            if kept.parent != find_child(file, node.parent, "__categories"):
-                raise InputError(f"{file.path}: {node.name}: refers to {kept.name}, expected categories of its frame")
-            ordered = read_attribute(file, kept, "ordered")
-        else:
-            encoding = _require_encoding(file, node, _MEMBERS)
-            codes, kept = (find_child(file, node, name) for name in _MEMBERS[encoding])
-            if not encoding.startswith("categorical"):
-                values = read_values(file, codes)
-                column = pd.array(values, dtype="string" if values.dtype.kind == "O" else None)
-                column[read_values(file, kept).astype(bool)] = pd.NA
-                return column
-            ordered = read_attribute(file, node, "ordered")
-        return pd.Categorical.from_codes(read_values(file, codes), read_values(file, kept), ordered=bool(ordered))
+        encoding = _require_encoding(file, node, _MEMBERS if is_group(node) else _ARRAYS)
+        described = node
+        if encoding in _MEMBERS:
+            parts = [find_child(file, node, name) for name in _MEMBERS[encoding]]
+        elif (reference := read_attribute(file, node, "categories")) is None:
+            return read_values(file, node)
+        else:  # of a dataframe 0.1.0
+            described = file.root[reference]
+            parts = [node, described]
+            if described.parent != find_child(file, node.parent, "__categories"):
+                raise InputError(f"{file.path}: {node.name}: refers to {described.name}, expected categories of its frame")
+        values, kept = (read_values(file, part) for part in parts)
+        if encoding.startswith("nullable"):
+            dtype: Any = "string" if values.dtype.kind == "O" else None
+            column: Any = pd.array(values, dtype)
+            column[kept.astype(bool)] = pd.NA
+            return column
+        return pd.Categorical.from_codes(values, kept, ordered=bool(read_attribute(file, described, "ordered")))
 
 
 class StoredRows:

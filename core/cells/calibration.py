@@ -10,7 +10,7 @@ import numpy as np
 from core.cells.comparisons import MockChanges
 from core.cells.labels import Thresholds
 from core.label_marks import LabelMarks
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes
 from core.stats.multiplicity import benjamini_hochberg
 
 
@@ -66,11 +66,7 @@ def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float,
 
 def count_effects(changes: MockChanges, thresholds: Thresholds) -> Codes:
     """Return how many genes each mock changes, of shape (n_mocks,), by the rule of the labels."""
-    fdr, replicate_fdr = (_fdr(values) for values in (changes.p, changes.replicate_p))
+    fdr, replicate_fdr = (np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p))
     found = (fdr < thresholds.fdr) & (np.abs(changes.log2_fc) >= thresholds.log2_fc) & ~(replicate_fdr >= thresholds.fdr)
     counts: Codes = found.sum(axis=1)
     return counts
-
-
-def _fdr(p: Floats) -> Floats:
-    return np.vstack([benjamini_hochberg(row) for row in p])

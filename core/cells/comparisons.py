@@ -100,7 +100,7 @@ class ReplicateTests:
         variance, found = self._variance.moderate(), self._replicates
         p = variance.p_values(self._changes, found)[: self._n_targets]
         p[np.isnan(p_of_cells)] = np.nan
-        fdr = np.vstack([benjamini_hochberg(row) for row in p])
+        fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
         n = found.n_units[: self._n_targets]
         return ReplicateChanges(p, fdr, self._n_up, n, found.kind, variance.degrees), variance
 

@@ -113,18 +113,14 @@ class Conditions:
     @cached_property
     def is_control(self) -> Bools:
         """Of shape (n_cells,)."""
-        return self._of_kind("control")
+        is_kind = {value: meaning.kind == "control" for value, meaning in self.names.of_value.items()}
+        return self._look_up(is_kind, False).astype(np.bool_)
 
     @cached_property
     def genes_of_cell(self) -> np.ndarray:
         """The perturbed genes of each cell joined by +, "" for controls and cells that are left out; of shape (n_cells,)."""
         name_of = {value: meaning.name for value, meaning in self.names.of_value.items()}
         return self._look_up(name_of, "")
-
-    def _of_kind(self, kind: str) -> Bools:
-        is_kind = {value: meaning.kind == kind for value, meaning in self.names.of_value.items()}
-        found: Bools = self._look_up(is_kind, False).astype(np.bool_)
-        return found
 
     def _look_up(self, table: Mapping[str, Any], other: Any) -> np.ndarray:
         code, distinct = pd.factorize(self.values)

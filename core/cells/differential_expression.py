@@ -132,7 +132,7 @@ def compare_with_controls(
             guides += _guides_of(file, groups, i, rows_of[i], values, genes, controls.mean)
         if progress is not None:
             progress(genes.stop / file.n_genes)
-    fdr = np.vstack([benjamini_hochberg(row) for row in p])
+    fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
     ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
     tested = None if replicates is None else replicates.finish(p)
     shared = None if replicates is None or tested is None else (tested[1], replicates.shift)

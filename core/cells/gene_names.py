@@ -52,7 +52,11 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
     """
     index = list(texts(pd.Series(var.index, name="index")))
     wanted = {piece for value in wanted for piece in (value, *_JOINTS.split(value))}
-    columns = {str(name): _texts_of(var[name]) for name in var.columns if _names_genes(str(name), var[name], given)}
+    columns = {
+        str(name): [text.removesuffix(".0") for text in texts(var[name])]
+        for name in var.columns
+        if _names_genes(str(name), var[name], given)
+    }
     if given is not None and given != "index" and given not in columns:
         raise InputError(
             f"{path}: --gene-names {given}: no column of names in var, which has {list_some([*map(str, var.columns)]) or 'none'}"
@@ -83,11 +87,6 @@ def _names_genes(name: str, column: pd.Series, given: str | None) -> bool:
     if pd.api.types.is_numeric_dtype(column):
         return _fold(name) in {_fold(entrez) for entrez in _ENTREZ}
     return name == given or is_name_column(name)
-
-
-def _texts_of(column: pd.Series) -> list[str]:
-    """Return the clean texts of a column; of numbers, which may be floats beside missing ones, without a point."""
-    return [name.removesuffix(".0") for name in texts(column)]
 
 
 def _find_column(index: Sequence[str], columns: Mapping[str, Sequence[str]], wanted: set[str]) -> str | None:

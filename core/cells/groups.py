@@ -105,7 +105,8 @@ def group_cells(
     of_cell = np.where(found.is_control, -1, group[code])
     of_cell = np.where(empty | ~found.is_chosen, -2, of_cell)
     chosen = _choose_targets(file, targets, of_cell, settings)
-    of_cell = _renumber(of_cell, targets, chosen)
+    position = {gene: i for i, gene in enumerate(chosen)}
+    of_cell = np.array([*(position.get(gene, -2) for gene in targets), -2, -1])[of_cell]  # the last two for codes -2 and -1
     without_controls, confounded = _compare_batches(file, columns.batch, of_cell, chosen, least_shared or settings.min_cells)
     groups = CellGroups(
         targets=tuple(chosen),
@@ -126,15 +127,6 @@ def group_cells(
             f"expected at least {settings.min_cells}"
         )
     return groups
-
-
-def refuse_confounded(where: str, groups: CellGroups, column: str | None) -> None:
-    """Raise InputError if no perturbation shares a batch with controls. column: of the batch."""
-    if len(groups.confounded) == len(groups.targets):
-        raise InputError(
-            f"{where}: no perturbation shares values of {column} with enough control cells: its effects cannot be "
-            f"told from the batch's. If {column} is no batch, name the column that is with --batch, or say --batch none"
-        )
 
 
 def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray, settings: GroupSettings) -> list[str]:
@@ -204,13 +196,6 @@ def _column_of_genes(file: CellFile) -> str:
         if known > 1 and 2 * known > len(named):
             return name
     return ""
-
-
-def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
-    position = {gene: i for i, gene in enumerate(chosen)}
-    table = np.array([*(position.get(gene, -2) for gene in targets), -2, -1])  # the last two for codes -2 and -1
-    renumbered: np.ndarray = table[of_cell]
-    return renumbered
 
 
 def _compare_batches(

@@ -51,25 +51,25 @@ def native(dataset: Any) -> Any:
     return dataset.astype(dataset.dtype.newbyteorder("="))
 
 
-def read_values(file: Hdf5File, node: Any) -> np.ndarray:
-    """Return the values of a dataset of one dimension: numbers, truth values, or texts as objects. Raise as
+def read_values(file: Hdf5File, node: Any) -> Any:
+    """Return the array of a dataset of one dimension: numbers, truth values, or texts as objects. Raise as
     `require_dataset`, and InputError for texts that are not UTF-8 or take more memory than there is."""
     with damage_named(f"{file.path}: {node.name}"):
         dataset = require_dataset(file, node)
         if dataset.dtype.kind in "OS":
             return _read_texts(file, dataset)
         file.take_memory(dataset.name, dataset.nbytes)
-        return np.asarray(native(dataset)[()])
+        return native(dataset)[()]
 
 
-def _read_texts(file: Hdf5File, dataset: Any) -> np.ndarray:
+def _read_texts(file: Hdf5File, dataset: Any) -> Any:
     """Return texts; those of varying length are read in blocks of at most TEXT_BLOCK_BYTES, wherever they point to."""
     varying = dataset.dtype.kind == "O"
     needed = dataset.size * (_BYTES_A_TEXT + (0 if varying else 2 * dataset.dtype.itemsize))
     refuse_bomb(f"{file.path}: {dataset.name}", file.size, needed)
     file.take_memory(dataset.name, needed)
     if not varying:
-        return np.asarray(dataset.asstr()[()])
+        return dataset.asstr()[()]
     offset = dataset.id.get_offset()
     if offset is not None:  # not in chunks: the lengths that the texts are said to have stand there
         lengths = np.fromfile(file.path, TEXT_REFERENCE, dataset.size, offset=offset)["length"]

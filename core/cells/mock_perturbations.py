@@ -51,20 +51,13 @@ def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int)
     n = min(MOST_MOCKS, max(LEAST_MOCKS, len(targets)))
     like = np.concatenate([rng.permutation(targets) for _ in range(-(-n // len(targets)))])[:n]
     control = np.flatnonzero((of_cell == -1) & (strata >= 0))
-    guides = _several_guides(guide, control)
+    guides = np.empty(0, dtype=np.intp) if guide is None else np.unique(guide[control])
+    guides = guides[guides >= 0]
+    guides = guides if len(guides) > 1 else guides[:0]  # of one guide, controls are drawn by cells
     found = [_draw(np.flatnonzero((of_cell == each) & (strata >= 0)), control, strata, guide, guides, rng) for each in like]
     groups = tuple(each for each in found if min(len(each.cells), len(each.reference)) >= LEAST_MOCK_CELLS)
     genes = np.sort(rng.choice(n_genes, min(n_genes, MOCK_GENES), replace=False))
     return Mocks(groups, genes, len(guides) // 2) if groups else None
-
-
-def _several_guides(guide: Codes | None, control: Codes) -> Codes:
-    """Return the guides of the controls, if there are several."""
-    if guide is None:
-        return np.empty(0, dtype=np.intp)
-    names = np.unique(guide[control])
-    names = names[names >= 0]
-    return names if len(names) > 1 else names[:0]
 
 
 def _draw(real: Codes, control: Codes, strata: Codes, guide: Codes | None, guides: Codes, rng: np.random.Generator) -> CellGroup:

@@ -168,7 +168,9 @@ def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Se
         )
     shared, of_real = (np.flatnonzero([gene in common for gene in names]) for names in (named, real.genes))
     facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
-    real_facts = _align(measure_values(real, of_real), of_real, real.genes, [named[i] for i in shared.tolist()])
+    real_facts = measure_values(real, of_real)
+    place = {real.genes[at]: i for i, at in enumerate(of_real.tolist())}  # of the shared genes, in the order of the predictions
+    real_facts = replace(real_facts, of_genes=real_facts.of_genes[:, [place[named[i]] for i in shared.tolist()]])
     of_real_given: ValueScale | None = "counts" if options.values == "counts" and real_facts.are_unclear else None
     real_scale = tell_scale(str(real.path), real_facts, of_real_given, advice=_OF_REAL)
     used = ours.is_control | (ours.genes_of_cell != "")
@@ -185,39 +187,27 @@ def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Se
     )
 
 
-def _align(facts: ValueFacts, shared: Codes, genes: Sequence[str], names: Sequence[str]) -> ValueFacts:
-    """Return facts whose sums of the shared genes stand in the order of names."""
-    place = {genes[at]: i for i, at in enumerate(shared.tolist())}
-    return replace(facts, of_genes=facts.of_genes[:, [place[name] for name in names]])
-
-
 def _read_both(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[Conditions, Conditions]:
-    """Return the perturbations of the predicted cells, whose column is that of the real ones, and of the real cells."""
-    theirs = read_conditions(real, _for_real(real, file, options), wanted_genes=genes)
+    """Return the perturbations of the predicted cells, whose column is that of the real ones, and of the real cells.
+
+    The column of the real cells is found by name; `where` applies to each file that has its column.
+    """
+    of_real, of_file = ({c: v for c, v in options.where.items() if c in each.obs.columns} for each in (real, file))
+    if unknown := [column for column in options.where if column not in {**of_real, **of_file}]:
+        raise InputError(
+            f"--where {unknown[0]}={options.where[unknown[0]]}: neither {file.path.name} nor {real.path.name} has the column"
+        )
+    settings = ReadingSettings(control=options.control, separator=options.separator, where=of_real)
+    theirs = read_conditions(real, settings, wanted_genes=genes)
     name = options.perturbation or theirs.columns.perturbation
     if name not in file.obs.columns:
         raise InputError(
             f"{file.path}: no column {name!r}, which {real.path.name} has; obs has {', '.join(map(str, file.obs.columns))}; "
             "say which holds the perturbations with --perturbation"
         )
-    where = {column: value for column, value in options.where.items() if column in file.obs.columns}
-    ours = read_conditions(file, replace(options, where=where), columns=Columns(name, ""), wanted_genes=genes)
+    ours = read_conditions(file, replace(options, where=of_file), columns=Columns(name, ""), wanted_genes=genes)
     ours = replace(ours, columns=replace(ours.columns, control=theirs.columns.control))
     return ours, theirs
-
-
-def _for_real(real: CellFile, file: CellFile, options: CellOptions) -> ReadingSettings:
-    """Return the settings for reading the real cells: their column is found by name, and `where` applies if they have its
-    column.
-    """
-    known = {*map(str, real.obs.columns), *map(str, file.obs.columns)}
-    unknown = next((column for column in options.where if column not in known), None)
-    if unknown is not None:
-        raise InputError(
-            f"--where {unknown}={options.where[unknown]}: neither {file.path.name} nor {real.path.name} has the column"
-        )
-    where = {column: value for column, value in options.where.items() if column in real.obs.columns}
-    return ReadingSettings(control=options.control, separator=options.separator, where=where)
 
 
 def _refuse_unclear(file: CellFile, found: Conditions, options: CellOptions) -> None:

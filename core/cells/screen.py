@@ -26,11 +26,12 @@ from core.cells.differential_expression import (
     compare_with_controls,
 )
 from core.cells.gene_names import GeneNames
-from core.cells.groups import CellGroups, GroupSettings, group_cells, refuse_confounded
+from core.cells.groups import CellGroups, GroupSettings, group_cells
 from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
 from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
 from core.cells.strata import Within, strata_of_batches
 from core.cells.transforms import read_counts
+from core.errors import InputError
 from core.fields.record import identity_of
 from core.fields.setting import setting
 from core.stats.arrays import Codes, Floats
@@ -242,7 +243,12 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         refuse_mixed_lines(str(path), found.confounders, (*settings.across, *settings.within), within=True)
         refuse_contradictions(str(path), found.contradictions)
         # errors are reported before the values are read
-        refuse_confounded(str(path), group_cells(file, found, None, settings.groups), found.columns.batch)
+        groups, batch_column = group_cells(file, found, None, settings.groups), found.columns.batch
+        if len(groups.confounded) == len(groups.targets):
+            raise InputError(
+                f"{path}: no perturbation shares values of {batch_column} with enough control cells: its effects cannot be told "
+                f"from the batch's. If {batch_column} is no batch, name the column that is with --batch, or say --batch none"
+            )
         say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
         counts = read_counts(file, settings.values)
         groups = group_cells(file, found, counts.totals, settings.groups)
@@ -256,6 +262,8 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         changes = compare_with_controls(file, groups, counts, say_share, compare_each, design)
     codes = label_pairs(changes, groups.targets, file.gene_names, settings.thresholds)
     codes[[groups.targets.index(pert) for pert in groups.confounded]] = LEFT_OUT
+    compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
+    effects = float(np.isin(codes[compared], (UP, DOWN)).sum(axis=1).mean())
     return ScreenLabels(
         genes=file.genes,
         conditions=found,
@@ -269,7 +277,7 @@ def label_screen(path: Path, settings: LabelSettings, say: Say, compare_each: Co
         compared_within=settings.within or ((found.columns.batch,) if found.columns.batch and batch is not None else ()),
         by_depth=design.strata is not design.batch,
         n_strata=1 if design.strata is None else int(design.strata.max()) + 1,
-        calibration=_calibrate(changes, codes, groups, settings.thresholds),
+        calibration=None if changes.mocks is None else calibrate(changes.mocks, settings.thresholds, effects, file.n_genes),
     )
 
 
@@ -279,12 +287,3 @@ def _strata(file: CellFile, found: Conditions, groups: CellGroups) -> Codes | No
         return found.strata
     batch = texts(file.obs[found.columns.batch])
     return strata_of_batches(np.where(groups.of_cell == -2, "", batch), groups.of_cell == -1)
-
-
-def _calibrate(changes: GeneChanges, codes: np.ndarray, groups: CellGroups, thresholds: Thresholds) -> Calibration | None:
-    """Return the results of mock perturbations, None with too few controls."""
-    if changes.mocks is None:
-        return None
-    compared = [i for i, pert in enumerate(groups.targets) if pert not in set(groups.confounded)]
-    effects = np.isin(codes[compared], (UP, DOWN)).sum(axis=1)
-    return calibrate(changes.mocks, thresholds, float(effects.mean()), codes.shape[1])

@@ -74,14 +74,6 @@ class _World:
     batch_effects: np.ndarray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    """The row of the effect (-1, the last, for none) and the batch of each cell; both of shape (n_cells,)."""
-
-    effect: np.ndarray
-    batch: np.ndarray
-
-
 def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     """Return a screen: the same settings and seed return the same counts.
 
@@ -94,10 +86,12 @@ def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     targets = _draw_targets(settings, world, rng)
     effects = {condition: _log_effects(condition, world, settings) for condition in targets}
     obs, condition_of_cell = _draw_cells(settings, genes, targets, rng)
-    failed = _draw_failed_guides(settings, obs, rng)
+    guides = np.unique(obs["guide"].to_numpy(dtype=str)[obs["perturbation"].ne(CONTROL_PERTURBATION).to_numpy()])
+    failed = tuple(map(str, guides[rng.random(len(guides)) < settings.share_failed_guides]))
     works = ~obs["guide"].isin(failed).to_numpy() & (condition_of_cell >= 0)
-    cells = _Cells(np.where(works, condition_of_cell, -1), obs["batch"].cat.codes.to_numpy())
-    counts = _draw_counts(settings, world, np.vstack([*effects.values(), np.zeros(settings.n_genes)]), cells, rng)
+    log_folds = np.vstack([*effects.values(), np.zeros(settings.n_genes)])  # the last for cells without an effect
+    effect_of_cell = np.where(works, condition_of_cell, -1)
+    counts = _draw_counts(settings, world, log_folds, effect_of_cell, obs["batch"].cat.codes.to_numpy(), rng)
     names = [_perturbation_name(condition, genes) for condition in targets]
     truth = _true_log2_fc(list(effects.values()), condition_of_cell, works)
     return SimulatedScreen(counts, genes, obs, pd.DataFrame(truth, index=names, columns=list(genes)), failed)
@@ -166,16 +160,12 @@ def _perturbation_name(targets: Sequence[int], genes: tuple[str, ...]) -> str:
     return "+".join(sorted(genes[i] for i in targets))
 
 
-def _draw_failed_guides(settings: ScreenSettings, obs: pd.DataFrame, rng: np.random.Generator) -> tuple[str, ...]:
-    guides = np.unique(obs["guide"].to_numpy(dtype=str)[obs["perturbation"].ne(CONTROL_PERTURBATION).to_numpy()])
-    return tuple(map(str, guides[rng.random(len(guides)) < settings.share_failed_guides]))
-
-
 def _draw_counts(
     settings: ScreenSettings,
     world: _World,
     log_folds: Floats,
-    cells: _Cells,
+    effect: np.ndarray,
+    batch: np.ndarray,
     rng: np.random.Generator,
 ) -> csr_matrix:
     """Return counts of a negative binomial (gamma, then Poisson)."""
@@ -187,7 +177,7 @@ def _draw_counts(
         rows = slice(start, min(start + _CELLS_AT_ONCE, settings.n_cells))
         n = rows.stop - rows.start
         activity = rng.normal(0, 0.2, (n, settings.n_programs))
-        log_mean = log_folds[cells.effect[rows]] + world.batch_effects[cells.batch[rows]] + activity @ world.loadings.T
+        log_mean = log_folds[effect[rows]] + world.batch_effects[batch[rows]] + activity @ world.loadings.T
         mean = world.baseline * np.exp(log_mean)
         mean *= rng.lognormal(np.log(settings.depth * settings.n_genes), 0.35, (n, 1)) / mean.sum(axis=1, keepdims=True)
         blocks.append(csr_matrix(rng.poisson(mean * rng.gamma(shape, 1 / shape, mean.shape)).astype(np.int32)))

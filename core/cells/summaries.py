@@ -128,9 +128,10 @@ def comparison_lines(record: Mapping[str, Any]) -> list[str]:
         asked = record["settings"]["design"]["cells_alone"]
         why = "replicates not tested, as asked" if asked else "no replicates: too few guides or batches"
         return [*lines, f"{why}; labels rest on cells alone"]
+    degrees = found["degrees_of_freedom"]
     lines.append(
         f"each effect is also one between {found['kind']}s: t test of pseudobulks, "
-        f"{_at_most_1000(found['degrees_of_freedom'])} degrees of freedom"
+        f"{f'{degrees:,.0f}' if degrees < 1_000 else 'more than 1,000'} degrees of freedom"
     )
     if found["agreement"] is not None:
         lines.append(
@@ -156,7 +157,3 @@ def calibration_lines(record: Mapping[str, Any]) -> list[str]:
     ]
     marks = LabelMarks(found["false_share"], found["nominal"])
     return [*lines, marks.sentence] if marks.marked else lines
-
-
-def _at_most_1000(value: float) -> str:
-    return f"{value:,.0f}" if value < 1_000 else "more than 1,000"

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.cells.anndata_file import LARGEST_LOG, CellFile, CountSummary, ValueScale, summarise_counts
 from core.errors import InputError
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Floats
 
 _SAMPLED: Final = 200  # cells that are looked at, evenly spread
 _SAMPLED_VALUES: Final = 4_000_000
@@ -107,10 +107,9 @@ def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool
         return None  # refused elsewhere
     _refuse_one_shape(file.path, values, given)
     told = tell_transform(values)
-    if told is not None and told.transform.name != (given or told.transform.name):
-        _refuse(file.path, told, given)
-    if told is not None and told.transform in OTHERS:
-        _refuse(file.path, told, given)
+    if told is not None and (told.transform in OTHERS or told.transform.name != (given or told.transform.name)):
+        said = f", not {given}" if given else ""
+        raise InputError(f"{file.path}: the values are {told.transform.name}{said}: {told.words}; {told.transform.remedy}")
     return told
 
 
@@ -121,11 +120,6 @@ def read_counts(file: CellFile, given: ValueScale | None) -> CountSummary:
     """
     told = tell_values(file, given)
     return summarise_counts(file, "counts" if told is not None and told.are_normalised_counts else given)
-
-
-def _refuse(path: Path, told: Told, given: ValueScale | None) -> None:
-    said = f", not {given}" if given else ""
-    raise InputError(f"{path}: the values are {told.transform.name}{said}: {told.words}; {told.transform.remedy}")
 
 
 def _refuse_one_shape(path: Path, values: Floats, given: ValueScale | None) -> None:
@@ -195,13 +189,8 @@ def _are_multiples(ordered: Floats) -> bool:
 
 def _width(sums: Floats) -> float:
     """Return the distance of the quartiles of the sums above 0, as a share of their median; infinite without any."""
-    positive: Floats = sums[_is_usable(sums)]
+    positive = sums[np.isfinite(sums) & (sums > 0)]
     if not len(positive):
         return math.inf
     low, middle, high = np.quantile(positive, [0.25, 0.5, 0.75])
     return float((high - low) / middle)
-
-
-def _is_usable(sums: Floats) -> Bools:
-    found: Bools = np.isfinite(sums) & (sums > 0)
-    return found

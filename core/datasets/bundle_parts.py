@@ -159,21 +159,15 @@ def check(parts: Parts, where: str) -> None:
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
         seen: set[str] = set()
-        for start, batch in _with_starts(table):
+        start = 0
+        for batch in table.to_batches():
             for column in TABLES[part].columns:
                 _check_column(part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen)
+            start += batch.num_rows
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
         unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
         _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
-
-
-def _with_starts(part: PartFile) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield batches, each with the place of its first row."""
-    start = 0
-    for batch in part.to_batches():
-        yield start, batch
-        start += batch.num_rows
 
 
 def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
@@ -242,7 +236,9 @@ def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, ex
 
 def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
     """Return whether two parts hold the same rows in the same order, apart from what the audit found."""
-    left, right = _without_audit(one, part), _without_audit(other, part)
+    left, right = (
+        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows) for rows in (one, other)
+    )
     a, b = next(left, None), next(right, None)
     while a is not None and b is not None:
         n = min(a.num_rows, b.num_rows)
@@ -253,11 +249,7 @@ def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
     return a is None and b is None
 
 
-def _without_audit(rows: PartFile, part: str) -> Iterator[pa.Table]:
-    return (without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows)
-
-
-def without_audit(table: pa.Table, part: str) -> pa.Table:
+def _without_audit(table: pa.Table, part: str) -> pa.Table:
     """Return a part's table without the audit's results: the findings in events, and the flag of rows with a collapsed role."""
     if part == "trace_event":
         return table.drop_columns(["findings"])

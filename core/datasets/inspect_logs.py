@@ -79,7 +79,7 @@ def read_log(content: Content, name: str, sha256: str, take: TakeRow | None = No
 def _members(content: Content, name: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield the header and the samples of a log, each with its path in the zip, or what that would be."""
     if is_zip(content):
-        for path, data in iterate_members(content, name, _is_member):
+        for path, data in iterate_members(content, name, lambda path: path in (HEADER, START) or bool(SAMPLE.fullmatch(path))):
             yield path, _parse(data, f"{name}/{path}")
         return
     whole = _parse(open_content(content).read(_MOST_JSON_BYTES + 1), name)
@@ -87,10 +87,6 @@ def _members(content: Content, name: str) -> Iterator[tuple[str, JsonObject]]:
     samples = whole.get("samples")
     for each in map(as_object, samples if isinstance(samples, list) else []):
         yield f"samples/{each.get('id')}_epoch_{each.get('epoch', 1)}.json", dict(each)
-
-
-def _is_member(path: str) -> bool:
-    return path in (HEADER, START) or bool(SAMPLE.fullmatch(path))
 
 
 def _count_epochs(content: Content) -> Counter[str] | None:

@@ -55,10 +55,10 @@ class Sample:
         refusal = self._refusal()
         if refusal:
             return self.reject("not answered", f"{quote(self.pair_id)}: {refusal}, expected an answer that ended")
-        found = self._numbers()
+        found = next(filter(None, map(numbers_in, self._holders())), None)  # as they stand in the sample
         is_stated = found is not None
         if found is None:
-            said = self._label()
+            said = next(self._labels(), None)
             if said is not None and self._ending() not in ("whole", ""):
                 ended = f"its answer ended with {quote(self._stop_reason())}, which is not known to be whole"
                 return self.reject("not answered", f"{quote(self.pair_id)}: {ended}")
@@ -103,10 +103,6 @@ class Sample:
         """Return how the answer ended, "" if the sample does not say."""
         return ending_of(self._stop_reason()) if self._stop_reason() else ""
 
-    def _numbers(self) -> tuple[Any, Any] | None:
-        """Return prediction_up and prediction_down as they stand in the sample, None if it has none."""
-        return next((numbers for holder in self._holders() if (numbers := numbers_in(holder)) is not None), None)
-
     @property
     def scorers_disagree(self) -> bool:
         """Whether two scorers give other numbers, or name other labels for the answer than each other or the text."""
@@ -141,10 +137,6 @@ class Sample:
             return as_object(parse_json(fenced[1] if fenced else self._answer()))
         except ValueError:
             return {}
-
-    def _label(self) -> Label | None:
-        """Return the label that the answer names, else that of a scorer's own reading; None if neither can be read."""
-        return next(self._labels(), None)
 
     def _labels(self) -> Iterator[Label]:
         """Yield the labels that can be read in the answer, then in what each scorer takes for it."""

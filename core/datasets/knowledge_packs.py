@@ -41,77 +41,66 @@ class LpsResponse(NamedTuple):
     mean_ctrl: float
 
 
+class _Sized:
+    """What has as many entries as its first field."""
+
+    def __len__(self) -> int:
+        return len(next(iter(vars(self).values())))
+
+
 @dataclass(frozen=True)
-class Descriptions:
+class Descriptions(_Sized):
     """A text for each gene, "" if nothing is known, in the order of the file."""
 
     kind: ClassVar[str] = "descriptions"
     texts: Mapping[str, str]
     sha256: str
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
 
 @dataclass(frozen=True)
-class Orthologs:
+class Orthologs(_Sized):
     """The symbol of each gene's ortholog in the other organism."""
 
     kind: ClassVar[str] = "orthologs"
     symbols: Mapping[str, str]
     sha256: str
 
-    def __len__(self) -> int:
-        return len(self.symbols)
-
 
 @dataclass(frozen=True)
-class Proteins:
+class Proteins(_Sized):
     """The Ensembl protein of each gene, STRING's key."""
 
     kind: ClassVar[str] = "proteins"
     ids: Mapping[str, str]
     sha256: str
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
 
 @dataclass(frozen=True)
-class Pathways:
+class Pathways(_Sized):
     """The pathways that each gene is part of."""
 
     kind: ClassVar[str] = "pathways"
     names: Mapping[str, tuple[str, ...]]
     sha256: str
 
-    def __len__(self) -> int:
-        return len(self.names)
-
 
 @dataclass(frozen=True)
-class Network:
+class Network(_Sized):
     """Interactions, each pair of genes once under its highest score and no gene with itself, in the order of the file."""
 
     kind: ClassVar[str] = "network"
     edges: tuple[Edge, ...]
     sha256: str
 
-    def __len__(self) -> int:
-        return len(self.edges)
-
 
 @dataclass(frozen=True)
-class Regulation:
+class Regulation(_Sized):
     """(transcription factor, target) → 1 activates, −1 represses, 0 regulates in an unknown direction."""
 
     kind: ClassVar[str] = "regulation"
     signs: Mapping[tuple[str, str], int]
     source: str
     sha256: str
-
-    def __len__(self) -> int:
-        return len(self.signs)
 
 
 @dataclass(frozen=True)
@@ -122,16 +111,13 @@ class Signalling(Regulation):
 
 
 @dataclass(frozen=True)
-class LpsResponses:
+class LpsResponses(_Sized):
     """Each gene's published response to LPS."""
 
     kind: ClassVar[str] = "lps_response"
     genes: Mapping[str, LpsResponse]
     source: str
     sha256: str
-
-    def __len__(self) -> int:
-        return len(self.genes)
 
 
 Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | LpsResponses
@@ -154,13 +140,11 @@ def read_knowledge(content: bytes, name: str) -> Pack:
         case "pathways":
             return Pathways({gene: _texts(gene, value, name) for gene, value in found.items()}, sha256)
         case "proteins":
-            return Proteins(_require_valid(found, _is_protein, "an Ensembl protein id", name), sha256)
+            return Proteins(_require_valid(found, pack_kinds.PROTEIN_ID.fullmatch, "an Ensembl protein id", name), sha256)
         case "descriptions":
             return Descriptions(_require_valid(found, lambda _: True, "text", name), sha256)
         case "orthologs":
-            return Orthologs(
-                _require_valid(found, lambda text: bool(text) and not re.search(r"\s", text), "a gene symbol", name), sha256
-            )
+            return Orthologs(_require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name), sha256)
     is_sets = isinstance(found, list) and bool(found) and isinstance(found[0], dict) and "genes" in found[0]
     raise UnknownFormat(f"{name}: JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}{_GENE_SETS * is_sets}")
 
@@ -210,11 +194,7 @@ def _parse(content: bytes, name: str) -> Any:
         raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
 
 
-def _is_protein(text: str) -> bool:
-    return pack_kinds.PROTEIN_ID.fullmatch(text) is not None
-
-
-def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], bool], expected: str, name: str) -> dict[str, str]:
+def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], object], expected: str, name: str) -> dict[str, str]:
     """Return texts by gene. Raise InputError for an entry without a key, that is not a text, or that is not valid."""
     for key, value in entries.items():
         if not key or not isinstance(value, str) or not valid(value):

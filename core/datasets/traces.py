@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,9 +61,13 @@ def parse_trace(text: str) -> Trace:
         value = _json_object(text)
         if (packaged := read_trace(value)) is not None:
             return Trace("packaged", packaged.events, packaged=packaged)
-        for recognises, parse in _PARSERS:
-            if recognises(value):
-                return parse(value)
+        if isinstance(value.get("briefs"), dict) or ("de_verdict" in value and "dir_verdict" in value):
+            return _debate(value)
+        if "coordinator" in value and isinstance(value.get("sub_agents"), list):
+            events = _agent("coordinator", value.pop("coordinator"), value.pop("sub_agents"), depth=0)
+            return Trace("coordinator", (*events, *_extra(value)))
+        if any(map(_STEP_KEY.fullmatch, value)):
+            return Trace("react", (*_steps(value, "react", "AGENT"), *_extra(value)))
     except RecursionError:  # nested deeper than Python allows: not a trace, but it must not stop an import
         pass
     return Trace("text", (TraceEvent("trace", "MODEL", "text", text),))
@@ -119,10 +123,6 @@ def _extra(value: JsonObject, stage: str = "trace", role: str = "MODEL", **meta:
 # debate
 
 
-def _is_debate(value: JsonObject) -> bool:
-    return isinstance(value.get("briefs"), dict) or ("de_verdict" in value and "dir_verdict" in value)
-
-
 def _debate(value: JsonObject) -> Trace:
     briefs, rebuttals = _take_objects(value, "briefs"), _take_objects(value, "rebuttals")
     events: list[TraceEvent] = []
@@ -160,14 +160,6 @@ def _rebuttals(rebuttals: JsonObject, stage: str, sides: tuple[str, str]) -> lis
 # react
 
 
-def _is_react(value: JsonObject) -> bool:
-    return any(_STEP_KEY.fullmatch(key) for key in value)
-
-
-def _react(value: JsonObject) -> Trace:
-    return Trace("react", (*_steps(value, "react", "AGENT"), *_extra(value)))
-
-
 def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> list[TraceEvent]:
     """Return thought, tool call and observation of every step, as far as they exist; removes their keys from the trajectory."""
     steps: dict[int, JsonObject] = {}
@@ -188,15 +180,6 @@ def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> lis
 
 
 # coordinator
-
-
-def _is_coordinator(value: JsonObject) -> bool:
-    return "coordinator" in value and isinstance(value.get("sub_agents"), list)
-
-
-def _coordinator(value: JsonObject) -> Trace:
-    events = _agent("coordinator", value.pop("coordinator"), value.pop("sub_agents"), depth=0)
-    return Trace("coordinator", (*events, *_extra(value)))
 
 
 def _agent(name: str, trajectory: Any, sub_agents: list[Any], depth: int) -> Iterator[TraceEvent]:
@@ -239,10 +222,3 @@ def _sub_agent(record: Any, depth: int) -> Iterator[TraceEvent]:
         tokens = _take_count(rest, "tokens")
         yield TraceEvent("coordinator", name, "answer", _as_text(rest.pop("answer")), tokens=tokens or None, meta=meta)
     yield from _extra(rest, "coordinator", name, **meta)
-
-
-_PARSERS: tuple[tuple[Callable[[JsonObject], bool], Callable[[JsonObject], Trace]], ...] = (
-    (_is_debate, _debate),
-    (_is_coordinator, _coordinator),
-    (_is_react, _react),
-)

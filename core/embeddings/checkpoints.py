@@ -69,7 +69,10 @@ def read_geneformer(folder: Path, name: str) -> Space:
     The folder contains the weights (*.safetensors) and the pickled token and name dictionaries. Raise UnsafeFile for a pickle
     with anything but str, int and dict, and InputError for files that do not match.
     """
-    weights_file = _single_file(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
+    files = sorted(folder.glob("*.safetensors"))
+    if len(files) != 1:
+        raise InputError(f"{folder.name}: {len(files)} × safetensors file, expected one")
+    weights_file = files[0]
     tokens, names = _dictionaries(folder)
     if sum(value in tokens for value in names.values()) < sum(key in tokens for key in names):
         named = [(symbol, identifier) for identifier, symbol in names.items()]
@@ -153,9 +156,3 @@ def _space_of_rows(
         raise InputError(f"{source}: {outside[0]!r} is row {outside[1]}, expected one of {height:,} rows")
     picked = weights[np.array([row for _, row in genes], dtype=np.int64)]
     return make_space(name, [symbol for symbol, _ in genes], picked, source, notes=notes or [])
-
-
-def _single_file(files: list[Path], folder: Path, what: str) -> Path:
-    if len(files) != 1:
-        raise InputError(f"{folder.name}: {len(files)} × {what}, expected one")
-    return files[0]
