@@ -56,16 +56,7 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
     unknown = tuple(sorted({*targets} - {*genes}))
     if unknown and not settings.groups.keep_unknown:
         raise InputError(_describe_unknown(path, unknown))
-    p_role = "p" if "p" in rows else "adjusted_p"
-    if lacking := tell_filter(rows["log2_fc"].to_numpy(), rows[p_role].to_numpy()):
-        raise InputError(
-            f"{path.name}: {lacking}: a table of changed genes alone. Labels also need those that do not change, and their "
-            "p-values; write all tested genes (FindAllMarkers with logfc.threshold = 0, return.thresh = 1, only.pos = FALSE)"
-        )
-    p, change = (_matrix(rows[role], (target, gene), (len(targets), len(measured))) for role in (p_role, "log2_fc"))
-    is_adjusted = p_role == "adjusted_p"
-    fdr = p if is_adjusted else np.vstack([benjamini_hochberg(row) for row in p])
-    changes = GeneChanges(np.full_like(p, np.nan) if is_adjusted else p, fdr, change, np.full(len(measured), np.nan), ())
+    changes = _changes_of(path, rows, (target, gene), (len(targets), len(measured)))
     gene_names = GeneNames(tuple(map(str, measured)))
     codes = label_pairs(changes, targets, gene_names, settings.thresholds)
     nobody = np.empty(0, dtype=np.intp)
@@ -81,12 +72,32 @@ def label_changes(path: Path, settings: LabelSettings) -> ScreenLabels:
         sample=sample_pairs(codes, changes.fdr, settings.sampling),
         knockdown=knockdown_table(()),
         rejected=tuple(table.rejected),
-        of_table=_describe_table(table, names, is_adjusted),
+        of_table=_describe_table(table, names),
     )
 
 
-def _describe_table(table: ChangeRows, names: PerturbationNames, is_adjusted: bool) -> dict[str, Any]:
+def _changes_of(path: Path, rows: pd.DataFrame, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> GeneChanges:
+    """Return the numbers of each pair, NaN where the table has no row. Raise InputError for a table of changed genes alone."""
+    role = "p" if "p" in rows else "adjusted_p"
+    if lacking := tell_filter(rows["log2_fc"].to_numpy(), rows[role].to_numpy()):
+        raise InputError(
+            f"{path.name}: {lacking}: a table of changed genes alone. Labels also need those that do not change, and their "
+            "p-values; write all tested genes (FindAllMarkers with logfc.threshold = 0, min.pct = 0, return.thresh = 1.01 and "
+            "only.pos = FALSE)"
+        )
+    p, change = np.full(shape, np.nan), np.full(shape, np.nan)
+    p[places], change[places] = rows[role], rows["log2_fc"]
+    fdr = p
+    if role == "p":
+        fdr = np.vstack([benjamini_hochberg(row) for row in p])
+    else:
+        p = np.full(shape, np.nan)
+    return GeneChanges(p, fdr, change, np.full(shape[1], np.nan), ())
+
+
+def _describe_table(table: ChangeRows, names: PerturbationNames) -> dict[str, Any]:
     """Return what the record of a dataset says of its table, in the place of what it says of cells."""
+    is_adjusted = "p" not in table.columns
     p = table.columns["adjusted_p" if is_adjusted else "p"]
     fdr = (
         f"as in {p}, not adjusted again" if is_adjusted else f"Benjamini and Hochberg, from {p} among the genes of a perturbation"
@@ -105,13 +116,6 @@ def _describe_table(table: ChangeRows, names: PerturbationNames, is_adjusted: bo
         "rejected": len(table.rejected),
         "notes": notes,
     }
-
-
-def _matrix(values: pd.Series, places: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """Return values of pairs by perturbation and gene, NaN where the table has no row."""
-    matrix = np.full(shape, np.nan)
-    matrix[places] = values.to_numpy()
-    return matrix
 
 
 def _refuse_bad_rows(path: Path, table: ChangeRows) -> None:
