@@ -78,7 +78,7 @@ class ReadingSettings:
     ] = None
     where: Annotated[
         Mapping[str, str],
-        setting("Only cells with this value in a column of obs.", title="Only cells where", metavar="COLUMN=VALUE"),
+        setting("Only cells, or rows of a table, with this value in a column.", title="Only cells where", metavar="COLUMN=VALUE"),
     ] = field(default_factory=dict)
     across: Annotated[
         tuple[str, ...],
