@@ -82,17 +82,16 @@ def data_of_file(fusion: Fusion, mix: Mix, mixes: Sequence[Mix] = (), *, labels:
     buttons = [mix, *mixes, *starters(n)]
     buttons = [each for i, each in enumerate(buttons) if each.name not in {other.name for other in buttons[:i]}]
     is_scored = bool(live.outcome.labelled.any())
-    caution = "" if not is_scored else _caution(live, mix) if labels else _score_in_words(fusion, mix)
+    caution = ""
+    if is_scored and labels:  # how optimistic the best weights of the plane are that the file begins with
+        caution = weight_grid.weight_optimism(live, weight_grid.move_one(0, mix.de, mix.up)).sentence
+    elif is_scored:
+        caution = _score_in_words(fusion, mix)
     scored = [scored_text(fusion.scored)] if is_scored else []
     note = " · ".join([f"{len(live.rows):,} rows", *scored, f"PerturbDesk {describe()}"])
     said = {"caution": caution, "rest": fusion.rest, "note": note}
     content = make_content(live, fusion.rows, labels=labels)
     return ExplorerData(fusion.title, content, state_of_file(mix, buttons, fusion.noise if labels and is_scored else None, said))
-
-
-def _caution(live: LiveFusion, mix: Mix) -> str:
-    """Return how optimistic the best weights of the plane are that the file begins with."""
-    return weight_grid.weight_optimism(live, weight_grid.move_one(0, mix.de, mix.up)).sentence
 
 
 def _score_in_words(fusion: Fusion, mix: Mix) -> str:

@@ -43,7 +43,22 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     mean, plateau = (table.pivot(index="w_dir", columns="w_de", values=name) for name in ("mean", "plateau"))
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
-    _draw_surface(chart, mean, plateau)
+    chart.add_heatmap(
+        x=mean.columns,
+        y=mean.index,
+        z=mean,
+        text=np.where(plateau, "<br>as good as the best, within one standard error", ""),
+        colorscale=RAMP,
+        colorbar={
+            "title": {"text": "mean of DE and DIR", "side": "right", "font_size": drawing.SMALL},
+            "tickfont_size": drawing.SMALL,
+            "tickformat": ".3f",
+            "thickness": 10,
+            "outlinewidth": 0,
+        },
+        hoverongaps=False,
+        hovertemplate="weight in DE %{x:.2f}, in DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
+    )
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
     _draw_best(chart, best, spans, float(table["mean"].max()))
@@ -67,25 +82,6 @@ def _borders(weights: Floats) -> Floats:
     middle = (weights[1:] + weights[:-1]) / 2
     borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
     return borders
-
-
-def _draw_surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> None:
-    chart.add_heatmap(
-        x=mean.columns,
-        y=mean.index,
-        z=mean,
-        text=np.where(plateau, "<br>as good as the best, within one standard error", ""),
-        colorscale=RAMP,
-        colorbar={
-            "title": {"text": "mean of DE and DIR", "side": "right", "font_size": drawing.SMALL},
-            "tickfont_size": drawing.SMALL,
-            "tickformat": ".3f",
-            "thickness": 10,
-            "outlinewidth": 0,
-        },
-        hoverongaps=False,
-        hovertemplate="weight in DE %{x:.2f}, in DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
-    )
 
 
 def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:

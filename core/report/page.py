@@ -28,10 +28,12 @@ Part = tuple[str, str, Html]  # id, title, content
 def make_page(parts: Parts) -> Document:
     """Return the report: the finding first, then the answer and a few figures, then all else."""
     material = parts.material
+    verdict, *rest = answer_sentences(material)
+    answer = join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
     stops = [show_stop(key, one, parts.links) for key, one in parts.stops.items()]
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
-        ("answer", question_text(material), _answer(material)),
+        ("answer", question_text(material), answer),
         ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
         *([("stops", "What to look at", join(stops))] if stops else []),
         ("runs", "Runs", table(pd.DataFrame([_run_line(material, run) for run in material.runs]))),
@@ -59,11 +61,6 @@ def show_marks(material: Material) -> list[Html]:
     """Return the caveats about the labels, if there are any."""
     said = material.dataset.marks.sentence
     return [element("p", said, class_="caution")] if said else []
-
-
-def _answer(material: Material) -> Html:
-    verdict, *rest = answer_sentences(material)
-    return join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
 
 
 def _appendix(parts: Parts) -> list[Part]:

@@ -21,13 +21,21 @@ def make_slides(parts: Parts) -> Document:
     material = parts.material
     title = [element("p", parts.subtitle), *show_marks(material), element("p", _KEYS, class_="muted screen")]
     more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
+    appendix = f"{more:,} more figures are in the report’s appendix. " if more else ""
+    sources = [
+        element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
+        element(
+            "p",
+            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are in the report.",
+        ),
+    ]
     slides = [
         show_words("title", parts.title, title),
         show_words("abstract", question_text(material), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
         *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),
-        show_words("end", "Sources of these numbers", _sources(material, more)),
+        show_words("end", "Sources of these numbers", sources),
     ]
     return make_deck(parts.title, slides, parts.drawn_first, explores=bool(material.explorers))
 
@@ -50,15 +58,4 @@ def _explorers(material: Material) -> list[Html]:
     return [
         element("section", element("h2", names[run]), explorer_place(f"explorer-{i}", data), class_="slide weigh")
         for i, (run, data) in enumerate(material.explorers.items(), start=1)
-    ]
-
-
-def _sources(material: Material, more_figures: int) -> list[Html]:
-    appendix = f"{more_figures:,} more figures are in the report’s appendix. " if more_figures else ""
-    return [
-        element("p", f"Dataset {material.dataset.name}. Intervals are 95% and allow for shared perturbations and genes."),
-        element(
-            "p",
-            f"Made with PerturbDesk {describe()}. {appendix}Files, methods and specifications are in the report.",
-        ),
     ]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from core.plots import gene_row_counts
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
-from core.report.material import Material
 
 _TITLE = "Labels by how often a gene was measured"
 
@@ -33,8 +30,10 @@ def _times(rows: str) -> str:
     return "once" if rows == "1" else f"{rows.removesuffix('+')} times" + (" or more" if rows.endswith("+") else "")
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    return [of_dataset(material.dataset.name, material.dataset_rows)]
-
-
-FIGURE = FigureKind("gene_rows", "How often genes were measured", "What row counts alone reveal of the labels.", 20, _make)
+FIGURE = FigureKind(
+    "gene_rows",
+    "How often genes were measured",
+    "What row counts alone reveal of the labels.",
+    20,
+    lambda material: [of_dataset(material.dataset.name, material.dataset_rows)],
+)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from core.plots import label_counts
 from core.report.captioned import CaptionedFigure
 from core.report.figure_kind import FigureKind
-from core.report.material import Material
 
 
 def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
@@ -26,8 +23,10 @@ def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
     )
 
 
-def _make(material: Material) -> Sequence[CaptionedFigure]:
-    return [of_dataset(material.dataset.name, material.counts)]
-
-
-FIGURE = FigureKind("labels", "Labels", "Numbers of rows by split and label.", 10, _make)
+FIGURE = FigureKind(
+    "labels",
+    "Labels",
+    "Numbers of rows by split and label.",
+    10,
+    lambda material: [of_dataset(material.dataset.name, material.counts)],
+)

@@ -70,7 +70,24 @@ def show_all(context: PageContext) -> None:
 def _collect(context: PageContext) -> list[Line]:
     """Return everything to check, the work that waits for a person first."""
     by_run = {run.id: run for run in context.runs}
-    found = find_concerns([_facts(run) for run in context.runs], len(loaders.rejected_rows()))
+    facts = [
+        RunFacts(
+            id=run.id,
+            name=run.name,
+            state=run.status,
+            cause=run.cause,
+            can_go_on=read_workspace().run_folder(run.id).exists,
+            total=run.total,
+            done=run.done,
+            failed=run.failed,
+            tokens_unknown=run.tokens_unknown,
+            flags=loaders.flag_counts(run.id),
+            # The score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too.
+            remarks=tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"),
+        )
+        for run in context.runs
+    ]
+    found = find_concerns(facts, len(loaders.rejected_rows()))
     waiting = {each.run for each in found if each.on_run_page}
     of_runs = [(each, by_run[each.run]) for each in found if each.run is not None]
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
@@ -109,20 +126,3 @@ def watch_states(context: PageContext) -> None:
 
     if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in jobs):
         shell.fragment(look, every_s=_WATCH_S)()
-
-
-def _facts(run: Run) -> RunFacts:
-    return RunFacts(
-        id=run.id,
-        name=run.name,
-        state=run.status,
-        cause=run.cause,
-        can_go_on=read_workspace().run_folder(run.id).exists,
-        total=run.total,
-        done=run.done,
-        failed=run.failed,
-        tokens_unknown=run.tokens_unknown,
-        flags=loaders.flag_counts(run.id),
-        # The score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too.
-        remarks=tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"),
-    )

@@ -32,16 +32,12 @@ _TABLES = ("runs", "datasets", "labels", "rubrics", "ledger", "walks")  # whose 
 
 def load(workspace: Workspace, name: str, selection: ReportSelection) -> Parts:
     """Return the parts of a report with the reader's name and today's date; numbers are computed once per selection."""
-    versions = _versions(workspace, selection)
+    # The versions of the runs, and the comparisons looked at: not in the store, they have no version
+    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
+    versions = (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
     parts = _load(json.dumps(to_json(replace(selection, title="", abstract="", authors="")), sort_keys=True), versions)
     byline = Byline(workspace.settings.author, date.today())
     return replace(parts, name=name, selection=selection, byline=byline, links=links_of_stops())
-
-
-def _versions(workspace: Workspace, selection: ReportSelection) -> tuple[object, ...]:
-    """Return the versions of a selection's runs, and the comparisons looked at: not in the store, they have no version."""
-    shown = sorted({*selection.runs, *(run for pair in selection.compare for run in pair)})
-    return (*(loaders.run_version(run) for run in shown), repr(looked_by_dataset(workspace)))
 
 
 @cache_by(*_TABLES, entries=3, shared=True)

@@ -30,13 +30,12 @@ def pages_of(dataset: Dataset, run: str | None, pair: tuple[str, str], texts: It
     facts = loaders.symbol_facts(dataset.id)
     words = {word.rstrip(".-") for text in texts for word in _WORD.findall(text)}
     named = {word for word in words if any(map(str.isdigit, word)) and word in facts}
-    roles = {name: _role(facts.get(name, {})) for name in sorted(named)} | {pair[1]: "gene", pair[0]: "perturbation"}
+    roles = {name: "gene" if facts.get(name, {}).get("gene_rows") else "perturbation" for name in sorted(named)} | {
+        pair[1]: "gene",
+        pair[0]: "perturbation",
+    }
     address = {"dataset": dataset.id, **({"run": run} if run else {})}
     return {name.upper(): links.page_address(role, **address, name=name) for name, role in roles.items() if name}
-
-
-def _role(facts: Mapping[str, Any]) -> str:
-    return "gene" if facts.get("gene_rows") else "perturbation"
 
 
 def show(dataset: Dataset, symbols: Iterable[str]) -> None:

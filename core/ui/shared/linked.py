@@ -59,7 +59,11 @@ def bind(name: str, default: Any = None) -> dict[str, Any]:
     """
     _controls()[name] = True
     _follow_default(name, default)
-    _restate_unwritten(name)
+    # Set again a value that changed while the address did not, so that Streamlit writes it there: the browser loses a control's
+    # binding to the address when the control moves because one above it appears or disappears.
+    value, in_address = st.session_state.get(_WRITTEN, {}).get(name, (None, None))
+    if in_address == st.query_params.get_all(name) and value != st.session_state.get(name, value):
+        st.session_state[name] = st.session_state[name]
     return {"key": name, "bind": "query-params"}
 
 
@@ -178,16 +182,6 @@ def _follow_default(key: str, default: Any) -> None:
     defaults[key] = default
 
 
-def _restate_unwritten(name: str) -> None:
-    """Set again a value that changed while the address did not, so that Streamlit writes it there.
-
-    The browser loses a control's binding to the address when the control moves because one above it appears or disappears.
-    """
-    value, in_address = st.session_state.get(_WRITTEN, {}).get(name, (None, None))
-    if in_address == st.query_params.get_all(name) and value != st.session_state.get(name, value):
-        st.session_state[name] = st.session_state[name]
-
-
 def _controls() -> dict[str, bool]:
     """Return the names of the controls on this view, and whether Streamlit binds each to its query parameter."""
     found: dict[str, bool] = st.session_state.setdefault(_SHOWN, {})
@@ -210,7 +204,7 @@ def begin_view(*view: str | None) -> dict[str, list[str]]:
 
 @contextmanager
 def note_at_end() -> Iterator[None]:
-    """Record the values of controls and address when the outermost of these blocks ends, for the next run's `_restate_unwritten`.
+    """Record the values of controls and address when the outermost of these blocks ends, for `bind` in the next run.
 
     An interrupted run records nothing: it may not have drawn the changed control.
     """
