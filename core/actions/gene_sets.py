@@ -30,30 +30,11 @@ FOLDER = "gene_sets"  # in the workspace's data
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SummarisedSets:
-    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path: where it was written.
-
-    rouge1_recall: the mean over the sets that are described and were summarised (scored), NaN without one.
-    """
+    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path: where it was written."""
 
     path: Path
     model: str
     table: pd.DataFrame
-
-    @property
-    def scored(self) -> int:
-        return int(self.table["rouge1_recall"].notna().sum())
-
-    @property
-    def unlabelled(self) -> int:
-        return int(self.table["label"].isna().sum())
-
-    @property
-    def failed(self) -> int:
-        return int(self.table["error"].ne("").sum())
-
-    @property
-    def rouge1_recall(self) -> float:
-        return float(self.table["rouge1_recall"].mean())
 
 
 def summarise_gene_sets(

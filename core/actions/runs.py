@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from core.actions.workspace import Workspace
@@ -38,7 +38,13 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
     checked: dict[str, str | float | None] = {}
     for key, value in values.items():
         if key == "public_score":
-            checked[key] = _score(value)
+            try:
+                score = float(value) if value.strip() else None
+            except ValueError:
+                score = math.nan
+            if score is not None and not 0 <= score <= 1:
+                raise InputError(f"public_score: got {value!r}, expected a number between 0 and 1")
+            checked[key] = score
         elif key == "note":
             checked[key] = value.strip() or None
         else:
@@ -49,18 +55,6 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
         changes.bump(db, "runs")
         detail |= {"run": found.id, **checked}
         return runs.find(db, found.id)
-
-
-def _score(value: str) -> float | None:
-    if not value.strip():
-        return None
-    try:
-        score = float(value)
-    except ValueError:
-        score = float("nan")
-    if not (isfinite(score) and 0 <= score <= 1):
-        raise InputError(f"public_score: got {value!r}, expected a number between 0 and 1")
-    return score
 
 
 def delete(workspace: Workspace, run: str) -> Run:

@@ -31,6 +31,12 @@ def gene_sets(
     records: list[dict[str, Any]] = []
     for file in files:
         found = summarise_gene_sets(context.obj, file, request, replace=replace)
-        facts = {name: getattr(found, name) for name in ("model", "scored", "unlabelled", "failed", "rouge1_recall")}
-        records.append({"file": file.name, **facts, "sets": len(found.table), "table": str(found.path)})
+        table = found.table
+        counts = {
+            "scored": int(table["rouge1_recall"].notna().sum()),
+            "unlabelled": int(table["label"].isna().sum()),
+            "failed": int(table["error"].ne("").sum()),
+            "rouge1_recall": float(table["rouge1_recall"].mean()),  # over the scored ones, NaN without one
+        }
+        records.append({"file": file.name, "model": found.model, **counts, "sets": len(table), "table": str(found.path)})
     show_list("gene_sets", records, [*records[0]], as_json, "")

@@ -52,7 +52,12 @@ def label(
         replace_file(export, content)
         show({"file": str(export), "labels": n}, as_json, f"{export}: {n:,} labels")
     elif import_ is not None:
-        _import(context.obj, rubric, run, import_, as_json)
+        from core.actions.label_files import import_csv
+
+        done = import_csv(context.obj, rubric, run, read_file(import_, MOST_BYTES), import_.name)
+        counts = {name: getattr(done, name) for name in ("new", "changed", "known")}
+        words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        show({"file": str(import_), **counts}, as_json, f"{import_}: labels {words}")
 
 
 def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest, as_json: bool) -> None:
@@ -67,12 +72,3 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
     ]
     facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
     show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, as_json, "\n".join(text))
-
-
-def _import(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:
-    from core.actions.label_files import import_csv
-
-    done = import_csv(workspace, rubric, run, read_file(file, MOST_BYTES), file.name)
-    counts = {name: getattr(done, name) for name in ("new", "changed", "known")}
-    words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
-    show({"file": str(file), **counts}, as_json, f"{file}: labels {words}")

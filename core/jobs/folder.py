@@ -153,12 +153,8 @@ def read_json(file: Path, needed: Mapping[str, Kind] = NO_KINDS, other: Mapping[
         raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
     for key, kind in {**other, **needed}.items():
         if (key in needed or key in values) and not isinstance(values.get(key, _MISSING), kind):
-            raise InputError(f"{file}: {key} is {values.get(key, 'missing')!r:.80}, expected {_name_of(kind)}")
+            raise InputError(f"{file}: {key} is {values.get(key, 'missing')!r:.80}, expected {getattr(kind, '__name__', kind)}")
     return values
-
-
-def _name_of(kind: Kind) -> str:
-    return str(getattr(kind, "__name__", kind))
 
 
 def log_tail(folder: JobFolder, lines: int = 50) -> list[str]:

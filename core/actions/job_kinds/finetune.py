@@ -8,7 +8,6 @@ from core.actions import finetunes
 from core.actions.job_kinds.base import Job, JobKind
 from core.actions.workspace import Workspace
 from core.errors import DeskError
-from core.finetune.job_folder import FinetuneFolder
 
 
 class FinetuneKind(JobKind):
@@ -19,14 +18,11 @@ class FinetuneKind(JobKind):
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every fine-tune."""
         for folder in finetunes.list_all(workspace):
-            yield self._job_of(folder)
-
-    def _job_of(self, folder: FinetuneFolder) -> Job:
-        view = {"tab": self.tab, "finetune": folder.key}
-        try:
-            return self.job_in(folder.worker, folder.spec().name, view=view)
-        except DeskError as error:
-            return self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
+            view = {"tab": self.tab, "finetune": folder.key}
+            try:
+                yield self.job_in(folder.worker, folder.spec().name, view=view)
+            except DeskError as error:
+                yield self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on from the last whole checkpoint."""

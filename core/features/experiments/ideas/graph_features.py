@@ -18,7 +18,6 @@ from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
 from core.fields.setting import Share, setting
 from core.stats.arrays import Floats
-from core.stats.ranks import midranks
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.texts import estimate_text
 
@@ -90,13 +89,10 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         Ranking(name, (_one_axis(name, features[name]),), "DIR only" if name == SIGNED else "DE only")
         for name in ("reachable", "recip_dist", "connectivity", "pert_outdeg", SIGNED)
     ]
-    correlations = []
-    for run in map(material.load_run, (run.id for run in material.external)):
-        scores = material.scores_of(run)
-        arms.append(Ranking(f"file: {run.run.name}", (scores,), "external score", run.run.id))
-        feature = str(run.run.spec.get("de") or run.run.spec.get("dir"))
-        if feature in features:
-            correlations.append({"file": run.run.name, **_correlation(features[feature], scores)})
+    arms += [
+        Ranking(f"file: {run.name}", (material.scores_of(material.load_run(run.id)),), "external score", run.id)
+        for run in material.external
+    ]
     share = f"{features['reachable'].mean():.1%}"
     inside = {
         "perturbation in the graph": f"{features['pert_in_net'].mean():.0%}",
@@ -109,7 +105,7 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         Trial(material.labels, rows, (None,), "all rows"),
         arms,
         (_REMARK,),
-        details=(Table("Rows in the graph", (inside,)), Table("Files", tuple(correlations))),
+        details=(Table("Rows in the graph", (inside,)),),
         sentence=partial(_describe, share, chosen.cut_off),
         has_base=False,
     )
@@ -121,15 +117,6 @@ def _one_axis(name: str, values: Floats) -> Scores:
     if name == SIGNED:
         return Scores(nothing, scores_from_probabilities(np.zeros(len(values)), values).p_up)
     return Scores(scores_from_probabilities(values, nothing).p_de, nothing)
-
-
-def _correlation(own: Floats, scores: Scores) -> dict[str, float]:
-    """Return the number of shared rows, and Spearman's correlation of our feature and a file's column on them."""
-    other = np.where(np.isnan(scores.p_de), scores.p_up, scores.p_de)
-    both = ~np.isnan(other)
-    with np.errstate(invalid="ignore"):  # of a constant column there is none
-        spearman = np.corrcoef(midranks(own[both]), midranks(other[both]))[0, 1]
-    return {"n": int(both.sum()), "spearman": float(spearman)}
 
 
 def _describe(share: str, cut_off: int, arms: Mapping[str, ArmResult]) -> str:

@@ -61,15 +61,15 @@ class SplitBaselines:
     @property
     def sentence(self) -> str:
         """The baseline with the highest score, for each question."""
-        best = [f"{name} {text}" for name, question in QUESTIONS.items() if (text := self._highest(question))]
+        best = []
+        for title, question in QUESTIONS.items():
+            scores = [(each.name, score) for each in self.baselines if (score := getattr(each, question)) and score.genes]
+            name, score = max(scores, key=lambda pair: pair[1].macro.value, default=("", None))
+            if score is not None:
+                best.append(f"{title} {interval_text(score.macro.shown)} ({name})")
         if not best:
             return "No gene has labels of both classes."
         return f"Highest AUROC by gene: {', '.join(best)}; the highest of several is optimistic."
-
-    def _highest(self, question: Literal["de", "dir"]) -> str:
-        scores = [(each.name, score) for each in self.baselines if (score := getattr(each, question)) and score.genes]
-        name, score = max(scores, key=lambda pair: pair[1].macro.value, default=("", None))
-        return "" if score is None else f"{interval_text(score.macro.shown)} ({name})"
 
     @property
     def caveats(self) -> tuple[str, ...]:
