@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,6 +74,7 @@ class Files:
 
     workspace: Workspace
     cuts: int = 4
+    made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
 
 def reproduce(number: Reproduced, files: Files) -> Reproduced:
@@ -94,7 +95,20 @@ def reproduce(number: Reproduced, files: Files) -> Reproduced:
     return number if number.agrees else replace(number, why=note or unexplained)
 
 
-@cache
+def once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute what a function of the files and some keys returns once."""
+
+    @wraps(function)
+    def cached(files: Files, *keys: Any) -> Any:
+        key = (function, *keys)
+        if key not in files.made:
+            files.made[key] = function(files, *keys)
+        return files.made[key]
+
+    return cached
+
+
+@once
 def find(files: Files, key: str) -> tuple[str, str]:
     """Return the id of a file's dataset or run, or a pack's name, and the file's SHA-256.
 
@@ -113,7 +127,7 @@ def find(files: Files, key: str) -> tuple[str, str]:
     raise NotHere(f"{listed['file']} is not in this workspace; try: {listed['get']}")
 
 
-@cache
+@once
 def load(files: Files, key: str, read: Callable[[Cursor, str], Any]) -> Any:
     """Return what `read` reads of a file's dataset or run."""
     with files.workspace.store.read() as db:
@@ -124,12 +138,12 @@ def _scored(files: Files, key: str = "pool") -> run_scores.RunRows:
     return cast(run_scores.RunRows, load(files, key, run_scores.load_scored_rows))
 
 
-@cache
+@once
 def _index(files: Files) -> RowIndex:
     return RowIndex.of_frame(load(files, "train", pairs.frame))
 
 
-@cache
+@once
 def _space(files: Files, name: str) -> similarity.Space:
     """Return a space over the challenge's symbols. Raise MissingPackage without its encoder."""
     listed = LIST["spaces"][name]
@@ -167,7 +181,7 @@ def labelled_pool(files: Files, wanted: Wanted) -> Computed:
     return (within.de if which == "de" else within.dir).by_pairs.value
 
 
-@cache
+@once
 def _pool(files: Files) -> tuple[Any, Any, Component]:
     """Return the pool's labels, codes and model."""
     frame, index = _scored(files).frame, _index(files)
@@ -177,7 +191,7 @@ def _pool(files: Files) -> tuple[Any, Any, Component]:
     return index.labels[positions], index.rows.take(positions), llm
 
 
-@cache
+@once
 def _pool_priors(files: Files, space: str, centre: bool, protocol: EvaluationProtocol) -> knn.Priors:
     """Return the kNN's priors of the pool's rows, from all labelled rows of the challenge."""
     rows, known, settings = _pool(files)[1], _index(files).known, protocols.SimilaritySettings(centre=centre)
@@ -232,7 +246,7 @@ def knn_table(files: Files, wanted: Wanted) -> Computed:
     return value, LIST["spaces"][wanted["space"]]["note"]
 
 
-@cache
+@once
 def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
     known, labels = _index(files).known, _index(files).labels[_index(files).known_positions]
     settings = protocols.SimilaritySettings(centre=centre)
@@ -281,7 +295,7 @@ def _parts(files: Files, key: str) -> tuple[Floats, ...]:
     return tuple(rows[part].to_numpy() for part in _PARTS)
 
 
-@cache
+@once
 def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
     up, down = _parts(files, name)
     fused = scores_from_probabilities(up + down, up / (up + down))
@@ -325,7 +339,7 @@ def standard_error(files: Files, wanted: Wanted) -> Computed:
     return {**means, "combined": combined}[wanted["name"]].se, "the bootstrap's own noise is about 1% of a standard error"
 
 
-@cache
+@once
 def _resampled(files: Files) -> dict[str, Any]:
     rows, units = _scored(files), {"row": "row", "pert": "pert", "gene": "gene", "product": "two-way"}
     plans: dict[str, Any] = {name: bootstrap.ResamplingPlan(cast(Any, unit), 1) for name, unit in units.items()}
