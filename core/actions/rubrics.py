@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric, read_rubric
+from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
 from core.errors import InputError, NotFound, StateError
 from core.features.arguments.finding_kinds import kinds
@@ -57,6 +57,6 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
 def add_file(workspace: Workspace, path: Path) -> Rubric:
     """Keep the rubric of a TOML file and return it. Raise InputError for a file that holds none, and what `add` raises."""
     workspace.refuse_if_read_only(_ACTION, path.name)
-    rubric = read_rubric(read_toml(path))
+    rubric = read_toml(path).record(Rubric)
     add(workspace, rubric)
     return rubric

@@ -68,8 +68,8 @@ def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """Return the findings of each event of each row, in order, and whether one of the row's roles collapsed (see
-    `is_collapsed`).
+    """Return the findings of each event of each row, in order, and whether one of the row's roles collapsed: its
+    brief answers the multiple-choice question instead of arguing for its side.
     """
     known: dict[int, frozenset[str]] = {}  # by identity: rows share the tool answers they saw
     by_event: list[tuple[str, ...]] = []
@@ -82,13 +82,8 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
         citable = citable_by(pair_id, [known[id(item)] for item in row.evidence])
         found = [check_brief(e.role, e.content, pair_id, citable) if e.kind == "brief" else () for e in row.events]
         by_event.extend(found)
-        collapsed.append(any(map(is_collapsed, found)))
+        collapsed.append(any("answers" in findings for findings in found))
     return by_event, collapsed
-
-
-def is_collapsed(findings: Collection[str]) -> bool:
-    """Return whether a brief with these findings answers the multiple-choice question instead of arguing for its side."""
-    return "answers" in findings
 
 
 def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) -> list[list[Flag]]:

@@ -14,7 +14,6 @@ from core.audit.pattern import check_pattern
 from core.errors import InputError
 from core.fields.record import identity_of, part
 from core.fields.setting import setting
-from core.fields.toml_table import TomlTable
 from core.hashes import sha256_of
 from core.texts import check_name
 
@@ -126,15 +125,6 @@ class Rubric:
     def sha256(self) -> str:
         """Hash of the content: two rubrics with the same hash ask the same question."""
         return sha256_of(json.dumps(identity_of(self), sort_keys=True))
-
-
-def read_rubric(table: TomlTable) -> Rubric:
-    """Return the rubric in a TOML file.
-
-    Required: name, question. Optional: answers, unit, roles, stages, dossier, pattern and [[examples]]. Raise InputError, with
-    file, line and key, for invalid content.
-    """
-    return table.record(Rubric)
 
 
 ALL = "all"  # every role together

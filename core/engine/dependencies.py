@@ -135,7 +135,7 @@ def build_context(
     return Context(
         pairs=tuple(Pair(row.pair_id, row.pert, row.gene, None, row.split) for row in rows),
         options=dict(spec.options),
-        view_of=_view_of_none if isinstance(method, ReadsTexts) else _view_of(known, viewed, spec),
+        view_of=(lambda _: LabelView(())) if isinstance(method, ReadsTexts) else _view_of(known, viewed, spec),
         packs=packs,
         client=client,
         model=spec.model,
@@ -188,10 +188,6 @@ def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> t
     with store.read() as db:
         ids = predictions.all_ids(db, spec.parents[0])
     return tuple(pair for key, pair in known.items() if key in ids)
-
-
-def _view_of_none(_: Pair) -> LabelView:
-    return LabelView(())
 
 
 def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -> Callable[[Pair], LabelView]:

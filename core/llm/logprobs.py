@@ -44,7 +44,11 @@ def letter_probabilities(
     answer is looked for, and must give the same letter.
     """
     text = "".join(token.token for token in tokens)
-    start, end = _span_of_answer(text, content)
+    start = text.rfind(content) if content else -1
+    end = start + len(content or "")
+    if start < 0:
+        parts = part_thinking(text)
+        start, end = parts.start, parts.end
     place = find_letter(text[start:end], letters)
     if isinstance(place, Unread):
         return place
@@ -67,15 +71,6 @@ def letter_probabilities(
 def is_missing(logprob: float) -> bool:
     """Return whether a server sends this number for a log-probability that it does not have."""
     return not math.isfinite(logprob) or logprob <= _VLLM_MISSING
-
-
-def _span_of_answer(text: str, content: str | None) -> tuple[int, int]:
-    """Return the position of the final text in the joined tokens."""
-    start = text.rfind(content) if content else -1
-    if content and start >= 0:
-        return start, start + len(content)
-    found = part_thinking(text)
-    return found.start, found.end
 
 
 def _letter_logprobs(token: TokenLogprob, offset: int, letters: Sequence[str]) -> dict[str, float]:

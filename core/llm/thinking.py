@@ -77,7 +77,12 @@ def part_thinking(whole: str) -> ReplyParts:
     """
     span = _answer_span(whole)
     start, end = (len(whole), len(whole)) if span is None else span
-    end = _without_stray_tokens(whole, start, end)
+    for _ in range(_MOST_STRAY):  # special tokens that a server left at the end, such as <|im_end|>
+        text = start + len(whole[start:end].rstrip())
+        stray = _STRAY.search(whole[:text], max(start, text - _LONGEST_STRAY))
+        if stray is None:
+            break
+        end = stray.start()
     answer = whole[start:end].lstrip() if start else whole[:end]  # the blanks behind the thinking belong to neither
     thinking = _MARKS.sub("", whole[:start]).strip()
     if not answer.strip():
@@ -103,17 +108,6 @@ def _answer_span(whole: str) -> tuple[int, int] | None:
     if tags and not any(tags[-1][name] for name in _ENDS):
         return None
     return _solution(whole, tags[-1].end() if tags else start, end)
-
-
-def _without_stray_tokens(whole: str, start: int, end: int) -> int:
-    """Return the end of an answer without the special tokens that a server left there, such as <|im_end|>."""
-    for _ in range(_MOST_STRAY):
-        text = start + len(whole[start:end].rstrip())
-        stray = _STRAY.search(whole[:text], max(start, text - _LONGEST_STRAY))
-        if stray is None:
-            break
-        end = stray.start()
-    return end
 
 
 def _final_channel(whole: str) -> tuple[int, int] | None:

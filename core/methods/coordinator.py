@@ -95,7 +95,7 @@ def _tools(options: Mapping[str, Any], who: Colleague) -> tuple[Tool, ...]:
 def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
     tools = [_tools(options, who) for who in COLLEAGUES]
     return [
-        agents.outline_of_colleague(prompt_text(f"agent_{who.name}"), list(map(describe_tool, own)))
+        agents.PromptOutline(prompt_text(f"agent_{who.name}"), tuple(map(describe_tool, own)), ("question",), agents.IN_WORDS)
         for who, own in zip(COLLEAGUES, tools, strict=True)
     ]
 

@@ -219,7 +219,7 @@ async def hold_debate(conversation: RowConversation, stage: Stage, case: DebateC
         briefs_by_side = dict(speeches)
         replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side) for side in sides))
         events += replies
-        speeches += [(texts.in_reply(side), reply.content) for side, reply in zip(sides, replies, strict=True)]
+        speeches += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
     judged = await judge_debate(conversation, stage, case, seed, speeches)
     return DebateResult(judged.ps, (*events, *judged.events), collapsed)
 

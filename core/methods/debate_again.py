@@ -128,7 +128,7 @@ def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speech
                 raise StateError(
                     f"{kind} of {side} under seed {seed}: {len(said)} are stored, expected one; ask the whole debate"
                 )
-            speeches.append((side if kind == "brief" else texts.in_reply(side), said[0].content))
+            speeches.append((side if kind == "brief" else f"{side} in reply", said[0].content))
     return speeches
 
 

@@ -67,11 +67,6 @@ def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: 
     return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
 
 
-def in_reply(side: str) -> str:
-    """Return the speaker of a rebuttal, as in "EFFECT in reply"."""
-    return f"{side} in reply"
-
-
 def verdict_messages(stage: Stage, case: DebateCase, speeches: Speeches) -> Messages:
     """Return the request for a verdict on the speeches, in order."""
     pair = {"pert": case.pert, "gene": case.gene}

@@ -113,14 +113,10 @@ def _describe(subject: str, settings: KnnSettings, priors: RowPriors, similar: _
     ]
     weight = f"{priors.support:.4g}" if priors.support >= LEAST_PLAIN else quantity_text(priors.support)
     head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {weight}.{shrunk}"
-    return "\n".join([head, "The heaviest:", *lines, *_describe_missing_direction(priors)])
-
-
-def _describe_missing_direction(priors: RowPriors) -> list[str]:
-    if not (math.isnan(priors.up) and priors.de > 0):
-        return []
-    rate = _describe_rate("P(up | DE)", priors.base_up)
-    return [f"None has a direction: the base rate of the labelled rows that it may see stands in, {rate}."]
+    if math.isnan(priors.up) and priors.de > 0:
+        rate = _describe_rate("P(up | DE)", priors.base_up)
+        lines.append(f"None has a direction: the base rate of the labelled rows that it may see stands in, {rate}.")
+    return "\n".join([head, "The heaviest:", *lines])
 
 
 def stand_in_rate(rate: float) -> float:

@@ -59,18 +59,13 @@ class Scrubber:
         last = _LAST_WORD.search(text, max(0, len(text) - most))
         start = len(text) if last is None else last.start()
         before = _LAST_WORD_AND_BLANKS.search(text, max(0, start - most), start)
-        if before is not None and any(_ends_within(before[1], secret) for secret in self._long):
+        if before is not None and any(before[1].endswith(secret[:n]) for secret in self._long for n in range(4, len(secret) + 1)):
             start = before.start()
         if self._short:
             begin = max(0, start - _LONGEST_NAME)
             found = _NAME.search(text, begin, start) or _HALF_A_NAME.search(text, begin, start)
             start = start if found is None else found.start()
         return self(text[:start]), text[start:]
-
-
-def _ends_within(word: str, secret: str) -> bool:
-    """Return whether a word ends as a secret begins, in four characters at least."""
-    return any(word.endswith(secret[:n]) for n in range(4, len(secret) + 1))
 
 
 def escapes_of(secret: str) -> set[bytes]:

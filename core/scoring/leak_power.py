@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -51,23 +51,20 @@ class LeakPower:
 
 def leak_power(index: RowIndex) -> tuple[LeakPower, ...]:
     """Return the power of every probe on the labelled rows of a dataset; empty without labels."""
-    return tuple(_powers(index))
-
-
-def _powers(index: RowIndex) -> Iterator[LeakPower]:
+    powers = []
     for axis in AXES:
         for task in TASKS:
             rows = task_rows(index, axis, task)[1].renumber()
             if rows.positive.any() and not rows.positive.all():
                 some = rows.some_of_other(MOST_ROWS, np.random.default_rng(SEED)).renumber()
-                yield LeakPower(
-                    axis,
-                    task,
-                    shares=_most_noise(partial(_is_share_leak_found, rows)),
-                    turned=_most_noise(partial(_is_turned_found, rows)),
-                    matrix=_most_noise(partial(_is_matrix_found, task, some)),
-                    columns=int(some.other.max()) + 1,
+                leaks = (
+                    partial(_is_share_leak_found, rows),
+                    partial(_is_turned_found, rows),
+                    partial(_is_matrix_found, task, some),
                 )
+                shares, turned, matrix = map(_most_noise, leaks)
+                powers.append(LeakPower(axis, task, shares, turned, matrix, int(some.other.max()) + 1))
+    return tuple(powers)
 
 
 def _is_share_leak_found(rows: UnitRows, noise: float, rng: np.random.Generator) -> bool:

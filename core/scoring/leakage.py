@@ -146,35 +146,54 @@ class LeakageAudit:
         """Return the findings, the baseline's scores, and every check."""
         tables = (
             Table("Findings", tuple({"of": each.kind, "name": each.name, "what": each.what} for each in self.findings)),
-            Table(f"The {NO_BIOLOGY}", tuple(_count_rows(self.counts))),
-            Table("Splits", tuple(map(_split_row, self.splits))),
+            Table(
+                f"The {NO_BIOLOGY}",
+                (
+                    {"control": "count-only, DE", "score": self.count_only_de},
+                    {
+                        "control": "count-only without genes measured once, DE",
+                        "score": self.count_only_de_without_singletons,
+                    },
+                    {"control": "rarer gene, DIR", "score": self.rarer_up_dir},
+                ),
+            ),
+            Table(
+                "Splits",
+                tuple(
+                    {
+                        "splits": f"{pair.a} and {pair.b}",
+                        "shared perturbations": len(pair.perts),
+                        "shared target genes": len(pair.genes),
+                        "in another case": len(pair.perts.other_case) + len(pair.genes.other_case),
+                        "under another name": len(pair.perts.aliases) + len(pair.genes.aliases),
+                    }
+                    for pair in self.splits
+                ),
+            ),
             Table("Texts", tuple({"pack": text.name, "found": text.describe()} for text in self.texts)),
             Table("Spaces", tuple({"space": space.name, "found": describe_space(space)} for space in self.spaces)),
             Table("Probes of spaces", tuple(_probe_row(space, each) for space in self.spaces for each in space.probes)),
             Table("The weakest planted leak of a space that is found", tuple({"probe": each.what} for each in self.power)),
-            Table("Runs", tuple(map(_run_row, self.runs))),
+            Table(
+                "Runs",
+                tuple(
+                    {
+                        "run": run.name,
+                        "DE": run.score.de,
+                        "DIR": run.score.dir,
+                        "scored": run.score.scored if run.score.n_labelled else None,
+                        "like count-only": _largest(each.de for each in run.likeness.values()),
+                        "like rarer gene": _largest(each.up for each in run.likeness.values()),
+                    }
+                    for run in self.runs
+                ),
+            ),
         )
         return tuple(table for table in tables if table.rows)
 
     def figure(self) -> Figure | None:
         """Return None."""
         return None
-
-
-def _count_rows(counts: CountControls) -> Iterator[dict[str, Any]]:
-    yield {"control": "count-only, DE", "score": counts.count_only_de}
-    yield {"control": "count-only without genes measured once, DE", "score": counts.count_only_de_without_singletons}
-    yield {"control": "rarer gene, DIR", "score": counts.rarer_up_dir}
-
-
-def _split_row(pair: SplitOverlap) -> dict[str, Any]:
-    return {
-        "splits": f"{pair.a} and {pair.b}",
-        "shared perturbations": len(pair.perts),
-        "shared target genes": len(pair.genes),
-        "in another case": len(pair.perts.other_case) + len(pair.genes.other_case),
-        "under another name": len(pair.perts.aliases) + len(pair.genes.aliases),
-    }
 
 
 def _paralogs_text(pair: SplitOverlap) -> str:
@@ -194,17 +213,6 @@ def _probe_row(space: SpaceCheck, probe: ProbedRows) -> dict[str, Any]:
         "noise ceiling": probe.shares.ceiling,
         "within, by similarity": by_kind.get("similarity"),
         "within, by a column": by_kind.get("column"),
-    }
-
-
-def _run_row(run: RunCheck) -> dict[str, Any]:
-    return {
-        "run": run.name,
-        "DE": run.score.de,
-        "DIR": run.score.dir,
-        "scored": run.score.scored if run.score.n_labelled else None,
-        "like count-only": _largest(each.de for each in run.likeness.values()),
-        "like rarer gene": _largest(each.up for each in run.likeness.values()),
     }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import sum_by_group
 
 MOST_ENUMERATED = 12  # clusters: 4,096 patterns of signs
 DRAWN = 9_999  # number of random sign patterns, if there are too many to try all
@@ -44,7 +44,8 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
     validate.same_length(differences=values, clusters=codes)
     if not len(values):
         return SignFlips(float("nan"), float("nan"), 0, 0, exact=True)
-    sums = _cluster_sums(values, codes)
+    sums = sum_by_group(codes, int(codes.max()) + 1, values)
+    sums = sums[np.abs(sums) > _SAME * np.abs(values).max()]  # flips do not change zeros
     least = sums.sum() - _SAME * np.abs(sums).sum()
     mean, k = float(values.mean()), len(sums)
     if k <= MOST_ENUMERATED:
@@ -55,10 +56,3 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
         patterns = 2 * rng.integers(0, 2, (min(_AT_A_TIME, drawn - start), k), dtype=np.int8) - 1
         above += int((patterns @ sums >= least).sum())
     return SignFlips((1 + above) / (1 + drawn), mean, k, drawn, exact=False)
-
-
-def _cluster_sums(values: Floats, codes: Codes) -> Floats:
-    """Return the nonzero sums of the clusters' differences; flips do not change zeros."""
-    sums = sum_by_group(codes, int(codes.max()) + 1, values)
-    found: Floats = sums[np.abs(sums) > _SAME * np.abs(values).max()]
-    return found

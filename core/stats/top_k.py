@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.stats import validate
-from core.stats.arrays import Floats
 from core.stats.delong import ONE, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence
 from core.stats.intervals import Unit
@@ -55,7 +54,12 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     value, influence_of_row, members = np.nan, np.zeros((1, len(rows))), np.zeros((1, len(rows)), dtype=np.bool_)
     if n >= k and 0 < base_rate < 1:
         # How far each row is among the k highest, in [0, 1], and the share of positives around the cut
-        values = _ranked_values(task, rows)
+        values = task.values[chosen]
+        if rows.cells is not None:  # percentiles of each cell, so that cells can be ranked together
+            cell, by_cell = rows.cells[chosen], values
+            values = np.empty(n)
+            for one in np.unique(cell):
+                values[cell == one] = percentiles(by_cell[cell == one])
         falling = np.sort(values)[::-1]
         cut = falling[k - 1]
         above, tied = values > cut, values == cut
@@ -70,14 +74,3 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     influence = Influence(np.array([[value]]), np.array([[float(n)]]), influence_of_row, members, one_stratum)
     dependence = dependence_of(influence, rows.pert, rows.gene, METHODS)
     return TopK(k, estimates_from(influence, dependence, [ONE])[0][0], base_rate)
-
-
-def _ranked_values(task: Task, rows: ScoredRows) -> Floats:
-    """Return the values for ranking the task's rows, over all cells."""
-    values = task.values[task.rows]
-    if rows.cells is None:
-        return values
-    cell, ranked = rows.cells[task.rows], np.empty(len(values))
-    for one in np.unique(cell):
-        ranked[cell == one] = percentiles(values[cell == one])
-    return ranked

@@ -59,8 +59,14 @@ class Attachment:
     def shared(self) -> Iterator[None]:
         """The attachment that all readers of this process share."""
         with self._mutex:
-            if self._readers == 0:
-                self._begin_reading()
+            kept = self._kept
+            if self._readers == 0 and not (kept is not None and kept.take_lock() and kept.is_unchanged()):
+                self.let_go()
+                self._attach("READ_ONLY")
+                self._kept = _KeptFile(self.file)
+                self._timer = threading.Timer(_KEPT_S, self.let_go)
+                self._timer.daemon = True
+                self._timer.start()
             self._readers += 1
         try:
             yield
@@ -87,16 +93,6 @@ class Attachment:
     def error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
         """Return DuckDB's error about the file or the disk below it."""
         return explain_text(error, self.file) or damage_error(self.file, error)
-
-    def _begin_reading(self) -> None:
-        if self._kept is not None and self._kept.take_lock() and self._kept.is_unchanged():
-            return
-        self.let_go()
-        self._attach("READ_ONLY")
-        self._kept = _KeptFile(self.file)
-        self._timer = threading.Timer(_KEPT_S, self.let_go)
-        self._timer.daemon = True
-        self._timer.start()
 
     def let_go(self) -> None:
         """Detach what readers left attached, if anything; while some read, the last of them does."""

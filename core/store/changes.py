@@ -57,21 +57,14 @@ def bump(cursor: Cursor, *scopes: str) -> None:
     "ledger", "rubrics" (the user's own), "labels" (and samples of texts), and "run:ID" for the rows of one run: those of runs
     that are made from it move along, since how they are scored follows from their parents.
     """
-    for scope in (*scopes, *_find_descendants(cursor, [scope for scope in scopes if scope.startswith(_OF_RUN)])):
+    of_runs = [scope for scope in scopes if scope.startswith(_OF_RUN)]
+    n = len(of_runs)
+    made = cursor.execute("SELECT id, parents FROM run WHERE len(parents) > 0").fetchall() if of_runs else []
+    for scope in of_runs:  # which grows
+        parent = scope.removeprefix(_OF_RUN)
+        of_runs += [child for run, parents in made if parent in parents and (child := f"{_OF_RUN}{run}") not in of_runs]
+    for scope in (*scopes, *of_runs[n:]):
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])
-
-
-def _find_descendants(cursor: Cursor, scopes: list[str]) -> list[str]:
-    """Return the scopes of all runs made from the runs of these scopes."""
-    if not scopes:
-        return []
-    found = list(scopes)
-    made = cursor.execute("SELECT id, parents FROM run WHERE len(parents) > 0").fetchall()
-    for scope in found:  # which grows
-        found += [
-            child for run, parents in made if scope.removeprefix(_OF_RUN) in parents and (child := f"{_OF_RUN}{run}") not in found
-        ]
-    return found[len(scopes) :]
 
 
 def versions(cursor: Cursor) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from core.audit.brief_checks import check_brief, citable_by, citable_terms, is_collapsed
+from core.audit.brief_checks import check_brief, citable_by, citable_terms
 from core.audit.debate_audit import DebateFacts
 from core.store import evidence, predictions, traces
 from core.store.connection import Cursor
@@ -32,7 +32,7 @@ def update(cursor: Cursor, run: str) -> None:
         "pair_id": [pair_id for pair_id, _ in places],
         "seq": pa.array([seq for _, seq in places], pa.int16()),
         "findings": pa.array(found, pa.list_(pa.string())),
-        "is_collapsed": pa.array(map(is_collapsed, found), pa.bool_()),
+        "is_collapsed": pa.array(["answers" in findings for findings in found], pa.bool_()),
     }
     cursor.register("found", pa.table(columns))
     try:

@@ -98,17 +98,16 @@ class TargetTable:
 
     def tables(self) -> tuple[Table, ...]:
         """Return a table for each metric, one by trained targets, and the published values."""
-        return tuple(self._tables())
-
-    def _tables(self) -> Iterator[Table]:
         metrics = [self.metric] if self.metric else [*METRICS]
+        tables = []
         if self.rows:
             metric, k = self._metric_and_k
-            yield from (Table(f"{METRICS[each]} of every model", tuple(self._by_model(each))) for each in metrics)
-            yield Table(f"{metric_text(metric, k)} by trained targets", tuple(self._by_stratum(metric, k)))
+            tables += [Table(f"{METRICS[each]} of every model", tuple(self._by_model(each))) for each in metrics]
+            tables.append(Table(f"{metric_text(metric, k)} by trained targets", tuple(self._by_stratum(metric, k))))
         for each in metrics:
             values = ((row["model"], row["k"], row["value"]) for row in PUBLISHED if row["metric"] == each)
-            yield Table(f"Published: {METRICS[each]}, from {SOURCE}, without intervals", tuple(_by_k(each, values)))
+            tables.append(Table(f"Published: {METRICS[each]}, from {SOURCE}, without intervals", tuple(_by_k(each, values))))
+        return tuple(tables)
 
     def _rows_of(self, metric: str, stratum: str = "all") -> list[Record]:
         return [row for row in self.rows if (row["metric"], row["stratum"]) == (metric, stratum)]

@@ -104,7 +104,7 @@ class FoldSums:
         """Return the sums over all parts except each query row's own; weighted: of shape (k, k, CLASSES, n_genes)."""
         part = np.empty_like(self.gene_part)
         part[at] = self.gene_part
-        by_pert_part = np.tensordot(_all_but_one(self.k), weighted, axes=1)
+        by_pert_part = np.tensordot(1.0 - np.eye(self.k), weighted, axes=1)
         outside = np.einsum("ijcg,jg->igc", by_pert_part, (part != np.arange(self.k)[:, None]).astype(np.float64))
         return _flag_sums(outside[self.query_pert_part, at[self.query_gene]])
 
@@ -248,7 +248,7 @@ def fold_base_rates(queries: Rows, known: Knowledge, parts: Parts) -> Priors:
     """Return the priors of equal weights under a cut: the base rates of the labelled rows visible to each query row."""
     k = _n_parts(parts)
     counts = np.bincount(_bins(known, parts, k), minlength=k**2 * CLASSES).reshape(k, k, CLASSES).astype(np.float64)
-    others = _all_but_one(k)
+    others = 1.0 - np.eye(k)
     outside = np.einsum("ia,jb,abc->ijc", others, others, counts)
     sums = _flag_sums(outside[parts.pert[queries.pert], parts.gene[queries.gene]])
     return priors_of_sums(sums, sums)
@@ -269,7 +269,3 @@ def _flag_sums(counts: Floats) -> Floats:
     """Return sums by flag (labelled, effect, directed, up) from counts by class: a flag holds for its class and later ones."""
     sums: Floats = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     return sums
-
-
-def _all_but_one(k: int) -> Floats:
-    return 1.0 - np.eye(k)

@@ -228,8 +228,3 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
         names = [name for name, _ in output_fields]
         schema = letter_schema(LETTERS, reasoned=True) if letter else percent_schema(*names, reasoned=True)
     return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema)
-
-
-def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:
-    """Return the outline of an agent that answers a question in words."""
-    return PromptOutline(instructions, tuple(tools), ("question",), IN_WORDS)
