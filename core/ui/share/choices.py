@@ -63,9 +63,15 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
         methods = {each.id: each.method for each in context.runs}
         explorers: Explorers = "labels"
         if any(methods[key] == "fusion" for key in chosen):
-            label, usual = "Fusions with movable weights in the file", next(iter(EXPLORERS))
-            about: dict[str, Any] = {"help": _EXPLORERS_HELP, "required": True, **bind("explorers")}
-            explorers = EXPLORERS[st.segmented_control(label, list(EXPLORERS), default=usual, **about)]
+            title = st.segmented_control(
+                "Fusions with movable weights in the file",
+                list(EXPLORERS),
+                default=next(iter(EXPLORERS)),
+                **bind("explorers"),
+                help=_EXPLORERS_HELP,
+                required=True,
+            )
+            explorers = EXPLORERS[title]
     if not chosen:
         return None
     ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
