@@ -90,7 +90,7 @@ class CellFile:
             block = self._values[rows]
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
-        return _expm1(block) if self._is_log else block
+        return expm1_of(block).astype(np.float32) if self._is_log else block
 
     def close(self) -> None:
         """Close the file; the values can no longer be read if it is backed."""
@@ -202,10 +202,10 @@ def _depth_of_cells(block: Values) -> tuple[Codes, Floats]:
     return np.where(empty, 0, counts), np.where(empty, np.inf, least)
 
 
-def _expm1(block: Values) -> Values:
-    if isinstance(block, csr_matrix):
-        return csr_matrix(block.astype(np.float64).expm1().astype(np.float32))
-    return np.expm1(block.astype(np.float64)).astype(np.float32)
+def expm1_of(block: Values) -> Values:
+    """Return expm1 of values, as float64."""
+    values = block.astype(np.float64)
+    return values.expm1() if isinstance(values, csr_matrix) else np.expm1(values)
 
 
 def stored_values(block: Values) -> np.ndarray:

@@ -129,17 +129,17 @@ def open_values(file: Hdf5File, shape: tuple[int, int], *, in_memory: bool, laye
     """
     node = _find_values(file, layer)
     with damage_named(f"{file.path}: {node.name}"):
-        if is_group(node):
-            kind = _require_encoding(file, node, _SPARSE)[:3]
-            _require_shape(file, node, read_attribute(file, node, "shape"), shape)
-            return _open_sparse(file, node, shape, kind, in_memory)
-        _require_encoding(file, node, _ARRAYS)
-        dataset = require_dataset(file, node, 2, "numbers")
-        _require_shape(file, node, dataset.shape, shape)
+        is_sparse = is_group(node)
+        encoding = _require_encoding(file, node, _SPARSE if is_sparse else _ARRAYS)
+        sizes = read_attribute(file, node, "shape") if is_sparse else require_dataset(file, node, 2, "numbers").shape
+        if (got := np.atleast_1d(sizes).tolist()) != [*shape]:
+            raise InputError(f"{file.path}: {node.name} is of shape {got[:3]}, expected {[*shape]}, as obs and var have")
+        if is_sparse:
+            return _open_sparse(file, node, shape, encoding[:3], in_memory)
         if not in_memory:
-            return native(dataset)
-        file.take_memory(node.name, dataset.nbytes)
-        return native(dataset)[()]
+            return native(node)
+        file.take_memory(node.name, node.nbytes)
+        return native(node)[()]
 
 
 def _find_values(file: Hdf5File, layer: str | None) -> Any:
@@ -158,12 +158,6 @@ def _find_values(file: Hdf5File, layer: str | None) -> Any:
 def list_layers(file: Hdf5File, group: str = "layers") -> list[str]:
     """Return the names in layers, or in another group; empty if it is missing."""
     return list(file.root[group]) if group in file.root and is_group(file.root[group]) else []
-
-
-def _require_shape(file: Hdf5File, node: Any, got: Any, expected: tuple[int, int]) -> None:
-    sizes = np.atleast_1d(got).tolist()
-    if sizes != list(expected):
-        raise InputError(f"{file.path}: {node.name} is of shape {sizes[:3]}, expected {[*expected]}, as obs and var have")
 
 
 def _open_sparse(file: Hdf5File, group: Any, shape: tuple[int, int], kind: str, in_memory: bool) -> StoredRows | csr_matrix:

@@ -120,7 +120,7 @@ class MockTests:
 
     def __init__(self, mocks: Mocks, design: Design, n_cells: int) -> None:
         self._mocks, self._design = mocks, design
-        strata = design.of_all(n_cells)
+        strata = np.zeros(n_cells, dtype=np.intp) if design.strata is None else design.strata
         self._plans = [plan_strata([each.cells], each.reference, strata) for each in mocks.groups]
         shape = (len(mocks.groups), len(mocks.genes))
         self._p, self._means, self._control_means, self._changes = (np.full(shape, np.nan) for _ in range(4))

@@ -47,10 +47,6 @@ class Design:
     mock_replicates: Replicates | None = None
     counts_per_value: float = 1.0
 
-    def of_all(self, n_cells: int) -> Codes:
-        """Return the stratum of each cell, one for all without strata."""
-        return np.zeros(n_cells, dtype=np.intp) if self.strata is None else self.strata
-
 
 def build_design(groups: CellGroups, batch: Codes | None, counts: CountSummary, n_genes: int, settings: DesignSettings) -> Design:
     """Return how the cells of a file are compared. batch: the stratum of each cell, -1 for none.

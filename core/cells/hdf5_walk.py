@@ -172,13 +172,13 @@ def _refuse_endless_heaps(path: Path) -> None:
 
 
 @contextmanager
-def damage_named(where: str, expected: str = "an .h5ad file") -> Iterator[None]:
+def damage_named(where: str) -> Iterator[None]:
     """Raise InputError, naming the place, for any error of h5py inside the block."""
     try:
         yield
     except _DAMAGE as error:
         text = next(iter(str(error).strip().splitlines()), "")[:200] or type(error).__name__
-        raise InputError(f"{where}: cannot be read as AnnData ({text}), expected {expected}") from error
+        raise InputError(f"{where}: cannot be read as AnnData ({text}), expected an .h5ad file") from error
 
 
 class _Link(NamedTuple):

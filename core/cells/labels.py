@@ -16,7 +16,6 @@ from core.cells.gene_names import GeneNames
 from core.errors import InputError
 from core.fields.record import check_values
 from core.fields.setting import Positive, setting
-from core.stats.arrays import Floats
 
 UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
 MOST_REMAINING = 0.7  # the share of a target's expression that a working guide may leave
@@ -59,25 +58,18 @@ def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, 
     An effect is one of the replicates, too, where they were tested. A perturbation's own target is left out, since that it falls
     says only that the guide works; so are genes without a p.
     """
-    replicate_fdr = None if changes.replicates is None else changes.replicates.fdr
-    codes = code_changes(changes.log2_fc, changes.fdr, replicate_fdr, thresholds)
+    size = np.abs(changes.log2_fc)
+    effect = (changes.fdr < thresholds.fdr) & (size >= thresholds.log2_fc)
+    if changes.replicates is not None:  # NaN where a perturbation has none
+        effect &= ~(changes.replicates.fdr >= thresholds.fdr)
+    codes = np.full(size.shape, LEFT_OUT, dtype=np.int8)
+    codes[(changes.fdr >= thresholds.none_fdr) & (size < thresholds.none_log2_fc)] = NONE
+    codes[effect] = np.where(changes.log2_fc[effect] > 0, UP, DOWN)
     position = {gene: i for i, gene in enumerate(genes.names)}
     for i, target in enumerate(targets):
         for own in genes.genes_of(target):
             if own in position:
                 codes[i, position[own]] = LEFT_OUT
-    return codes
-
-
-def code_changes(log2_fc: Floats, fdr: Floats, replicate_fdr: Floats | None, thresholds: Thresholds) -> np.ndarray:
-    """Return the code of each change's label, int8 of their shape. replicate_fdr: NaN where a perturbation has no replicates."""
-    size = np.abs(log2_fc)
-    effect = (fdr < thresholds.fdr) & (size >= thresholds.log2_fc)
-    if replicate_fdr is not None:
-        effect &= ~(replicate_fdr >= thresholds.fdr)
-    codes = np.full(size.shape, LEFT_OUT, dtype=np.int8)
-    codes[(fdr >= thresholds.none_fdr) & (size < thresholds.none_log2_fc)] = NONE
-    codes[effect] = np.where(log2_fc[effect] > 0, UP, DOWN)
     return codes
 
 

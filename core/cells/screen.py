@@ -158,7 +158,8 @@ class ScreenLabels:
         return pd.DataFrame({"pert": pert, "gene": gene, "label": rows["label"], "split": rows["split"]}).astype(object)
 
     def effects(self) -> pd.DataFrame:
-        """Return a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others)."""
+        """Return a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others),
+        replicates, agree (how many change as the mean does), replicate_fdr, marked."""
         n_targets, n_genes = self.codes.shape
         names = np.array([{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)], dtype=object)
         columns = {
@@ -168,22 +169,17 @@ class ScreenLabels:
             "p": self.changes.p.ravel(),
             "fdr": self.changes.fdr.ravel(),
             "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
-        }
-        return pd.DataFrame(columns | self._replicate_columns())
-
-    def _replicate_columns(self) -> dict[str, Any]:
-        """Return, of every perturbation and gene: replicates, agree (how many change as the mean does), replicate_fdr, marked."""
-        n_targets, n_genes = self.codes.shape
-        found = self.changes.replicates
-        n = np.zeros(n_targets, dtype=np.int16) if found is None else found.n.astype(np.int16)
-        fdr = np.full(self.codes.shape, np.nan) if found is None else found.fdr
-        marked = np.isin(self.codes, (UP, DOWN)) & (self.calibration is not None and self.calibration.marked)
-        return {
-            "replicates": np.repeat(n, n_genes),
+            "replicates": np.repeat(self.n_replicates.astype(np.int16), n_genes),
             "agree": self.agreeing.ravel(),
-            "replicate_fdr": fdr.ravel(),
-            "marked": marked.ravel(),
+            "replicate_fdr": np.nan if self.changes.replicates is None else self.changes.replicates.fdr.ravel(),
         }
+        marked = np.isin(self.codes, (UP, DOWN)) & (self.calibration is not None and self.calibration.marked)
+        return pd.DataFrame({**columns, "marked": marked.ravel()})
+
+    @property
+    def n_replicates(self) -> Codes:
+        """The number of replicates of each perturbation, of shape (n_targets,)."""
+        return np.zeros(len(self.codes), np.intp) if self.changes.replicates is None else self.changes.replicates.n
 
     @cached_property
     def agreeing(self) -> np.ndarray:
@@ -195,8 +191,8 @@ class ScreenLabels:
 
     def agreement(self) -> Floats:
         """Return the mean share of replicates that agree with a perturbation's effects, of shape (n_targets,); NaN without."""
-        effect, found = np.isin(self.codes, (UP, DOWN)), self.changes.replicates
-        pairs = effect.sum(axis=1) * (np.zeros(len(effect)) if found is None else found.n)
+        effect = np.isin(self.codes, (UP, DOWN))
+        pairs = effect.sum(axis=1) * self.n_replicates
         agree = (self.agreeing * effect).sum(axis=1)
         found_shares: Floats = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
         return found_shares
@@ -221,9 +217,8 @@ class ScreenLabels:
         table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
         own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
-        found = self.changes.replicates
         table = table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
-        return table.assign(replicates=0 if found is None else found.n, agreement=self.agreement())
+        return table.assign(replicates=self.n_replicates, agreement=self.agreement())
 
 
 def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import LARGEST_LOG, CellFile, Values, ValueScale, check_values, stored_values
+from core.cells.anndata_file import LARGEST_LOG, CellFile, Values, ValueScale, check_values, expm1_of, stored_values
 from core.cells.transforms import LOG1P, Told, tell_values
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
@@ -85,7 +85,8 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
         check_values(file, rows, block, values, _NOT_NEGATIVE)
         largest = max(largest, float(np.max(values, initial=0)))
         whole = whole and bool(np.array_equal(values, np.rint(values)))
-        for at, each in ((0, block), (1, _exponentials(block))):
+        capped = block.minimum(_LARGEST_EXPONENT) if isinstance(block, csr_matrix) else np.minimum(block, _LARGEST_EXPONENT)
+        for at, each in ((0, block), (1, expm1_of(capped))):
             sums[at, rows] = np.asarray(each.sum(axis=1, dtype=np.float64)).ravel()
             kept = each[:, shared]
             sums[at + 2, rows] = np.asarray(kept.sum(axis=1, dtype=np.float64)).ravel()
@@ -108,15 +109,7 @@ def without_negatives(block: Values) -> Values:
     return csr_matrix(block.maximum(0)) if isinstance(block, csr_matrix) else np.maximum(block, 0)
 
 
-def _exponentials(block: Values) -> Values:
-    if isinstance(block, csr_matrix):
-        return block.astype(np.float64).minimum(_LARGEST_EXPONENT).expm1()
-    return np.expm1(np.minimum(block.astype(np.float64), _LARGEST_EXPONENT))
-
-
 def linear_values(block: Values, kind: ValueScale, *, clip_negative: bool = False) -> Values:
     """Return values on a linear scale, float64."""
     block = without_negatives(block) if clip_negative else block
-    if kind == "counts":
-        return block.astype(np.float64)
-    return block.astype(np.float64).expm1() if isinstance(block, csr_matrix) else np.expm1(block.astype(np.float64))
+    return block.astype(np.float64) if kind == "counts" else expm1_of(block)

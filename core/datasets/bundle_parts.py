@@ -221,12 +221,6 @@ def _check_predictions(table: PartFile, where: str) -> None:
     _refuse_rows(odd, table["p_up_given_de"], f"{where}, p_up_given_de", "none")
 
 
-def holds_rows_of(predictions: PartFile, *, a_reading: bool) -> bool:
-    """Return whether the rows that did not fail are those of a reading, without predictions; or all with one, if it is none."""
-    sources = set(pc.unique(predictions["p_source"]).to_pylist()) - {None}
-    return sources <= {"none"} if a_reading else "none" not in sources
-
-
 def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str, start: int = 0) -> None:
     """Raise InputError for the first wrong row; a missing value is never wrong. start: the place of the first value."""
     at = pc.index(wrong, True).as_py()

@@ -32,7 +32,6 @@ from core.datasets.bundle_parts import (
     check,
     count_rows,
     have_same_rows,
-    holds_rows_of,
     is_json_object,
 )
 from core.errors import InputError
@@ -249,7 +248,8 @@ def read_bundle(content: Content, name: str) -> Bundle:
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
             raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
-    if not holds_rows_of(parts["prediction"], a_reading=run.is_reading):
+    sources = set(parts["prediction"]["p_source"].drop_null().unique().to_pylist())  # of the rows that did not fail
+    if not (sources <= {"none"} if run.is_reading else "none" not in sources):
         which = "some of its rows have predictions" if run.is_reading else "some of its rows have none"
         raise InputError(f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is a reading")
     if run.total < run.done + run.failed:

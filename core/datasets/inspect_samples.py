@@ -95,9 +95,13 @@ class Sample:
             return f"its answer ended with {quote(self._stop_reason())}"
         return ""
 
-    def _stop_reason(self) -> str:
+    def _choice(self) -> Mapping[str, Any]:
+        """Return the first answer with how it ended, empty if there is none."""
         choices = as_object(self.value.get("output")).get("choices")
-        return str(as_object(choices[0]).get("stop_reason") or "") if isinstance(choices, list) and choices else ""
+        return as_object(choices[0]) if isinstance(choices, list) and choices else {}
+
+    def _stop_reason(self) -> str:
+        return str(self._choice().get("stop_reason") or "")
 
     def _ending(self) -> Ending | Literal[""]:
         """Return how the answer ended, "" if the sample does not say."""
@@ -158,9 +162,7 @@ class Sample:
 
     def _answer(self) -> str:
         """Return the final text of the answer, "" if there is none."""
-        output = as_object(self.value.get("output"))
-        choices = output.get("choices")
-        message = as_object(as_object(choices[0]).get("message")) if isinstance(choices, list) and choices else {}
+        message, output = as_object(self._choice().get("message")), as_object(self.value.get("output"))
         content = message.get("content", output.get("completion", ""))
         parts = read_parts(content)
         text = self._text(content if parts is None else parts.text or "")

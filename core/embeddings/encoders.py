@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -45,11 +45,6 @@ class Endpoint:
     timeout_s: float = 60.0
     retries: int = 2
 
-    @property
-    def retry_policy(self) -> RetryPolicy:
-        """The policy for sending a failed request again."""
-        return RetryPolicy(self.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0)
-
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM) -> Space:
     """Return the beginnings of descriptions, encoded by a sentence-transformers model on this machine.
@@ -57,7 +52,12 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
     model: MINILM, or a folder or cached name for sentence-transformers. Raise MissingPackage, and NotFound if the model is not
     on this machine: nothing is downloaded.
     """
-    encoder = _sentence_encoder(model)
+    library = require_package("sentence_transformers", "a sentence encoder")
+    place = str(require_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path()) if model == MINILM else model
+    try:
+        encoder = library.SentenceTransformer(place, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise NotFound(f"sentence encoder {model!r}: not on this machine ({first_line(error)})") from error
     texts = _beginnings(descriptions, name)
     vectors = encoder.encode(texts, show_progress_bar=False, convert_to_numpy=True)
     return make_space(name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[BEGINNINGS])
@@ -82,15 +82,6 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
 
 
-def _sentence_encoder(model: str) -> Any:
-    library = require_package("sentence_transformers", "a sentence encoder")
-    place = str(require_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path()) if model == MINILM else model
-    try:
-        return library.SentenceTransformer(place, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise NotFound(f"sentence encoder {model!r}: not on this machine ({first_line(error)})") from error
-
-
 def _beginnings(descriptions: Mapping[str, str], name: str) -> list[str]:
     if not any(text.strip() for text in descriptions.values()):
         raise InputError(f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text")
@@ -107,7 +98,8 @@ async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[N
 async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) -> bytes:
     """Return the answer to a request for vectors. Raise Unreachable for no answer or a refusal after all retries."""
     body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
-    address, policy, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", endpoint.retry_policy, random.Random()
+    address, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", random.Random()
+    policy = RetryPolicy(endpoint.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0)
     failures = 0
     while True:
         response = await exchange(lambda _: send_request(client, "POST", address, json=body), endpoint.timeout_s)
