@@ -64,16 +64,12 @@ class CellFile:
         """Make `blocks` give expm1 of what the file has, if that is log1p of normalised counts."""
         self._is_log = values == "log1p"
 
-    def rows_per_block(self) -> int:
-        """Return how many cells make a dense block of BLOCK_VALUES values; at least 1."""
-        return max(1, BLOCK_VALUES // max(1, self.n_genes))
-
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
         """Yield (which cells, their values of shape (n_cells in the block, n_genes)) in the file's order.
 
         Sparse files yield CSR, dense ones arrays. Raise InputError if the file breaks off or changes while it is read.
         """
-        step = rows_per_block or self.rows_per_block()
+        step = rows_per_block or max(1, BLOCK_VALUES // self.n_genes)
         for start in range(0, self.n_cells, step):
             rows = slice(start, min(start + step, self.n_cells))
             yield rows, self._read(rows)

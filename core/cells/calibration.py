@@ -52,7 +52,7 @@ def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float,
     known = changes.p[np.isfinite(changes.p)]
     return Calibration(
         mocks=len(effects),
-        cells=mocks.n_cells,
+        cells=int(np.median([len(each.cells) for each in mocks.groups])),
         guides=mocks.n_guides,
         genes=len(mocks.genes),
         of_genes=n_genes,

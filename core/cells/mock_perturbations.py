@@ -32,11 +32,6 @@ class Mocks:
     genes: Codes
     n_guides: int
 
-    @property
-    def n_cells(self) -> int:
-        """The median of a mock's cells."""
-        return int(np.median([len(each.cells) for each in self.groups]))
-
 
 def draw_mocks(of_cell: Codes, strata: Codes, guide: Codes | None, n_genes: int) -> Mocks | None:
     """Return mock perturbations modelled on random real ones; None if there are too few controls.

@@ -51,7 +51,7 @@ def describe_other_cells(path: Path) -> str:
     if path.is_dir():
         return _describe_folder(path)
     head = read_head(path, len(_TEXT))
-    if list_zipped_zarr(path):
+    if _is_zipped_zarr(path):
         return f"cells as Zarr (zipped): unpack them; then {_FROM_ZARR}"
     if head.startswith(_TEXT):
         return _describe_tenx("read_10x_mtx('.')", ", in its folder")
@@ -94,13 +94,11 @@ def _describe_folder(path: Path) -> str:
     return ""
 
 
-def list_zipped_zarr(path: Path) -> list[str]:
-    """Return the groups of Zarr in a zip by their folders in it, the outermost first; empty for any other file."""
+def _is_zipped_zarr(path: Path) -> bool:
     try:
         if read_head(path, 2) != b"PK":
-            return []
+            return False
         with path.open("rb") as file, open_archive(file, path.name) as archive:
-            names = [name.rpartition("/") for name in archive.namelist()]
+            return any(name.rpartition("/")[2] in ZARR_FILES for name in archive.namelist())
     except (*DAMAGE, OSError, InputError):
-        return []  # the reader of zips reports the error
-    return sorted({folder for folder, _, name in names if name in ZARR_FILES}, key=lambda folder: (folder.count("/"), folder))
+        return False  # the reader of zips reports the error

@@ -10,9 +10,9 @@ import numpy as np
 
 from core.cells.predicted_changes import PredictedChanges
 from core.cells.probability_map import MapFit, ProbabilityMap, fit_probability_map
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Floats
 from core.stats.ranks import percentiles
-from core.stats.scores_and_labels import Outcome, outcome_of, submitted_parts
+from core.stats.scores_and_labels import outcome_of, submitted_parts
 from core.texts import number_text
 from core.types import TRAIN, Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -64,10 +64,13 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
     """
     training = np.array([pair.split == TRAIN for pair in pairs], dtype=np.bool_)
     outcome = outcome_of(np.array([pair.label for pair in pairs], dtype=object))
-    rates, covered = base_rates_of(outcome, training), changes.covered
+    labelled, directed, covered = outcome.labelled & training, outcome.directed & training, changes.covered
+    n, n_directed = int(labelled.sum()), int(directed.sum())
+    p_effect = float(outcome.effect[labelled].mean()) if n else _MIDDLE
+    rates = BaseRates(p_effect, float(outcome.up[directed].mean()) if n_directed else _MIDDLE, n, n_directed)
     maps = {
-        "DE": fit_probability_map(changes.evidence, outcome.effect, outcome.labelled & training),
-        "DIR": fit_probability_map(changes.signed, outcome.up, outcome.directed & training),
+        "DE": fit_probability_map(changes.evidence, outcome.effect, labelled),
+        "DIR": fit_probability_map(changes.signed, outcome.up, directed),
     }
     why = "; ".join(f"{name}: {fit.problem}" for name, fit in maps.items() if fit.map is None)
     if rank_only:
@@ -79,18 +82,6 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
     )
     rows = _rows_of(pairs, changes, fitted, (p_de, p_up))
     return PredictedRows(rows, "rank_only" if why else "probabilities", why, maps, rates, int((~covered).sum()))
-
-
-def base_rates_of(outcome: Outcome, training: Bools) -> BaseRates:
-    """Return the base rates of the labelled training pairs."""
-    labelled, directed = outcome.labelled & training, outcome.directed & training
-    n, n_directed = int(labelled.sum()), int(directed.sum())
-    return BaseRates(
-        float(outcome.effect[labelled].mean()) if n else _MIDDLE,
-        float(outcome.up[directed].mean()) if n_directed else _MIDDLE,
-        n,
-        n_directed,
-    )
 
 
 def _rows_of(

@@ -57,11 +57,8 @@ class ScreenFolder:
 
     def table(self, name: TableName, pert: str | None = None) -> pd.DataFrame:
         """Return a table, of the effects those of one perturbation if it is named. Raise StoreDamaged."""
-        return self._read(name, filters=None if pert is None else [("pert", "==", pert)])
-
-    def _read(self, name: TableName, **options: Any) -> pd.DataFrame:
         path = self.path / f"{name}.parquet"
         try:
-            return pd.read_parquet(path, **options)
+            return pd.read_parquet(path, filters=None if pert is None else [("pert", "==", pert)])
         except (OSError, ValueError) as error:  # pyarrow's errors are both
             raise StoreDamaged(f"{path}: cannot be read ({error})") from error

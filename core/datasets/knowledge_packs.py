@@ -151,21 +151,12 @@ def read_knowledge(content: bytes, name: str) -> Pack:
 
 def organism_of(pack: Pack) -> Organism:
     """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its symbols do not show it."""
-    match pack:
-        case Descriptions():
-            return pack_kinds.organism_of(pack.texts)
-        case Orthologs():
-            return pack_kinds.organism_of(pack.symbols)
-        case Proteins():
-            return pack_kinds.organism_of(pack.ids.values())
-        case Pathways():
-            return pack_kinds.organism_of(pack.names)
-        case Network():
-            return pack_kinds.organism_of(symbol for edge in pack.edges for symbol in (edge.a, edge.b))
-        case Regulation():
-            return pack_kinds.organism_of(symbol for pair in pack.signs for symbol in pair)
-        case LpsResponses():
-            return pack_kinds.organism_of(pack.genes)
+    symbols: Any = next(iter(vars(pack).values()))
+    if isinstance(pack, Proteins):
+        symbols = pack.ids.values()
+    elif isinstance(pack, Network | Regulation):
+        symbols = (symbol for pair in symbols for symbol in pair[:2])
+    return pack_kinds.organism_of(symbols)
 
 
 def read_knowledge_path(path: Path, name: str = "") -> Pack:
