@@ -351,7 +351,7 @@ def _deep_toml(*command: str) -> Callable[[Path], list[str]]:
     return make
 
 
-DEEP_TOML = {"ledger": ("ledger", "import")}
+DEEP_TOML = {"experiment": ("experiment", "plan")}
 
 ATTACKS = [
     *(Attack(f"special-{name}", _import_of("x.csv", make), words) for name, (make, words) in SPECIAL.items()),
