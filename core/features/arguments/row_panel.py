@@ -21,6 +21,8 @@ from core.ui.shared.shell import draw_until_ready
 
 def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None:
     """Show the findings of each kind that has a reading in an expander. readings: of the run, newest first."""
+    if not readings:
+        return
     with workspace.store.read() as db:
         finished = [runs.find(db, each) for each in readings]
     for kind in kinds().values():

@@ -48,12 +48,14 @@ def show(context: PageContext) -> None:
     workspace, dataset = context.workspace, context.dataset.id
     known = [name for home, name, _ in loaders.all_walks() if home == dataset]
     left, right = st.columns([0.6, 0.4], vertical_alignment="bottom")
-    with left:
-        chosen = choose_one(st.selectbox, "walk", "Walk-through", {name: name for name in known}, known[0] if known else None)
     with right:
         _show_new(workspace)
-    if chosen is None:
+    if not known:
         show_empty(_NONE)
+        return
+    with left:
+        chosen = choose_one(st.selectbox, "walk", "Walk-through", {name: name for name in known}, known[0])
+    if chosen is None:
         return
     stops = loaders.walk_stops(dataset, chosen)
     form, view = st.columns([0.42, 0.58], gap="medium")

@@ -41,7 +41,7 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     page = opened(open_tab, demo_server)
     page.evaluate(FRAMES)
     runs_before, before = page.evaluate("window.runs"), words(page)
-    first_row = page.locator(".fusion li .pair").first.inner_text()
+    moved = page.locator(".fusion ol").first.inner_text()
     box = page.locator(".fusion svg.hand").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -49,7 +49,7 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(open_tab: OpenTab, dem
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2, steps=8)
     page.locator(".fusion output").first.filter(has_not_text="0.50").wait_for()
     assert words(page) != before
-    assert page.locator(".fusion li .pair").first.inner_text() != first_row
+    assert page.locator(".fusion ol").first.inner_text() != moved
     assert page.evaluate("window.runs") == runs_before  # the server was not asked
     assert "w_de_knn" not in page.url
     then(page, page.mouse.up)
