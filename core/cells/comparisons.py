@@ -57,11 +57,10 @@ def compare_in_strata(values: np.ndarray, plan: Iterable[Stratum], n_groups: int
 class ReplicateChanges:
     """The results of replicates; arrays of shape (n_targets, n_genes).
 
-    p, fdr: two-sided, of the moderated t test of pseudobulks. n_up: how many of a perturbation's replicates rise. n: their
+    fdr: of the two-sided moderated t test of pseudobulks. n_up: how many of a perturbation's replicates rise. n: their
     number, of shape (n_targets,). kind: of replicates. degrees: of freedom of the tests.
     """
 
-    p: Floats
     fdr: Floats
     n_up: np.ndarray
     n: Codes
@@ -102,7 +101,7 @@ class ReplicateTests:
         p[np.isnan(p_of_cells)] = np.nan
         fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
         n = found.n_units[: self._n_targets]
-        return ReplicateChanges(p, fdr, self._n_up, n, found.kind, variance.degrees), variance
+        return ReplicateChanges(fdr, self._n_up, n, found.kind, variance.degrees), variance
 
 
 @dataclass(frozen=True, eq=False)

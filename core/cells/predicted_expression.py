@@ -59,7 +59,7 @@ class CellOptions(ReadingSettings):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupMeans:
-    """Mean expression on a linear scale, of shape (n_groups, n_genes), and the cells behind each group.
+    """Mean expression on a linear scale, of shape (n_groups, n_genes).
 
     groups: symbols of the perturbed genes, CONTROL for the controls.
     """
@@ -67,7 +67,6 @@ class GroupMeans:
     groups: tuple[str, ...]
     genes: tuple[str, ...]
     means: Floats
-    n_cells: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +240,7 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
         sums += np.asarray((members @ kept).todense() if isinstance(kept, csr_matrix) else members @ kept)
         n_cells += np.bincount(codes[rows][used], minlength=len(names))
     means = np.divide(sums, n_cells[:, None], out=np.full_like(sums, np.nan), where=n_cells[:, None] > 0)
-    return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means, n_cells)
+    return GroupMeans(tuple(names), tuple(source.genes[i] for i in genes), means)
 
 
 def _changes_of_pairs(found: GroupMeans, controls: GroupMeans, wanted: WantedPairs) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.cells.predicted_changes import PredictedChanges
-from core.cells.probability_map import MapFit, ProbabilityMap, fit_probability_map
+from core.cells.probability_map import ProbabilityMap, fit_probability_map
 from core.stats.arrays import Floats
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import outcome_of, submitted_parts
@@ -34,22 +34,21 @@ class BaseRates:
 class PredictedRows:
     """One row per pair. scale: "rank_only" if a map is missing or ranks were asked for: the numbers are then percentiles.
 
-    why: of rank_only, "" for probabilities. maps: DE and DIR → the map, None if there is none.
+    why: of rank_only, "" for probabilities. maps: DE and DIR → the map, or why there is none.
     """
 
     rows: tuple[RowResult, ...]
     scale: Scale
     why: str
-    maps: Mapping[str, MapFit]
+    maps: Mapping[str, ProbabilityMap | str]
     base_rates: BaseRates
     uncovered: int
 
     def record(self) -> dict[str, Any]:
         """Return the run's record of how its numbers were made, as plain data."""
-        maps = {name: None if fit.map is None else asdict(fit.map) for name, fit in self.maps.items()}
         return {
             "scale": self.scale,
-            "maps": {name: values if values is not None else self.maps[name].problem for name, values in maps.items()},
+            "maps": {name: fit if isinstance(fit, str) else asdict(fit) for name, fit in self.maps.items()},
             "base_rates": asdict(self.base_rates),
             "uncovered": self.uncovered,
         }
@@ -72,10 +71,10 @@ def build_rows(pairs: Sequence[Pair], changes: PredictedChanges, *, rank_only: b
         "DE": fit_probability_map(changes.evidence, outcome.effect, labelled),
         "DIR": fit_probability_map(changes.signed, outcome.up, directed),
     }
-    why = "; ".join(f"{name}: {fit.problem}" for name, fit in maps.items() if fit.map is None)
+    why = "; ".join(f"{name}: {fit}" for name, fit in maps.items() if isinstance(fit, str))
     if rank_only:
         why = "ranks were asked for"
-    fitted = {name: fit.map for name, fit in maps.items() if fit.map is not None and not why}
+    fitted = {name: fit for name, fit in maps.items() if isinstance(fit, ProbabilityMap) and not why}
     p_de, p_up = (
         np.where(covered, fitted[name].probabilities(values) if name in fitted else percentiles(values), base_rate)
         for name, values, base_rate in (("DE", changes.evidence, rates.p_de), ("DIR", changes.signed, rates.p_up))

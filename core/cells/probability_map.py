@@ -33,22 +33,14 @@ class ProbabilityMap:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class MapFit:
-    """A map, or None with the reason."""
-
-    map: ProbabilityMap | None
-    problem: str = ""
-
-
 def signed_log(values: Floats) -> Floats:
     """sign(x) log(1 + |x|), which is strictly increasing; NaN stays NaN."""
     found: Floats = np.sign(values) * np.log1p(np.abs(values))
     return found
 
 
-def fit_probability_map(values: Floats, positive: Bools, used: Bools) -> MapFit:
-    """Fit a map on the pairs that `used` marks; all arrays of shape (n_pairs,).
+def fit_probability_map(values: Floats, positive: Bools, used: Bools) -> ProbabilityMap | str:
+    """Return a map fitted on the pairs that `used` marks, or why there is none; all arrays of shape (n_pairs,).
 
     values: finite, or NaN for pairs that the model does not cover, which are not used. Where the log odds of a value would be
     beyond LARGEST_LOG_ODDS, both coefficients are made smaller in proportion. There is no map without both classes, without
@@ -59,16 +51,16 @@ def fit_probability_map(values: Floats, positive: Bools, used: Bools) -> MapFit:
     used = used & ~np.isnan(values)
     known, n_positive = positive[used], int(positive[used].sum())
     if n_positive in (0, len(known)):
-        return MapFit(None, f"{len(known):,} covered training pairs with a label, {n_positive:,} of them positive")
+        return f"{len(known):,} covered training pairs with a label, {n_positive:,} of them positive"
     x = signed_log(values)
     mean, sd = float(x[used].mean()), float(x[used].std())
     if np.ptp(x[used]) == 0:
-        return MapFit(None, f"the same value for all of its {len(known):,} labelled training pairs")
+        return f"the same value for all of its {len(known):,} labelled training pairs"
     model = LogisticRegression(C=1 / PRIOR_PRECISION, tol=1e-8, max_iter=1_000).fit(((x[used] - mean) / sd)[:, None], known)
     slope = float(model.coef_[0, 0]) / sd
     if slope <= 0:
-        return MapFit(None, f"a slope of {slope:.3g} on {len(known):,} labelled training pairs, expected above 0")
+        return f"a slope of {slope:.3g} on {len(known):,} labelled training pairs, expected above 0"
     intercept = float(model.intercept_[0]) - slope * mean
     largest = float(np.nanmax(np.abs(intercept + slope * x)))
     shrink = min(1.0, LARGEST_LOG_ODDS / largest)
-    return MapFit(ProbabilityMap(intercept * shrink, slope * shrink, len(known), n_positive))
+    return ProbabilityMap(intercept * shrink, slope * shrink, len(known), n_positive)

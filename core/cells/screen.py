@@ -34,7 +34,7 @@ from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.record import identity_of
 from core.fields.setting import setting
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes
 from core.types import Rejected
 
 NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
@@ -189,14 +189,6 @@ class ScreenLabels:
             return np.zeros(self.codes.shape, dtype=np.int16)
         return np.where(self.changes.log2_fc > 0, found.n_up, found.n[:, None] - found.n_up).astype(np.int16)
 
-    def agreement(self) -> Floats:
-        """Return the mean share of replicates that agree with a perturbation's effects, of shape (n_targets,); NaN without."""
-        effect = np.isin(self.codes, (UP, DOWN))
-        pairs = effect.sum(axis=1) * self.n_replicates
-        agree = (self.agreeing * effect).sum(axis=1)
-        found_shares: Floats = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
-        return found_shares
-
     def genes_of_controls(self) -> pd.DataFrame:
         """Return a row for each gene: gene, mean, variance (of counts per COUNTS_PER_CELL), detected (share of control cells).
         Empty for a table of changes."""
@@ -208,7 +200,8 @@ class ScreenLabels:
 
     def perturbations(self) -> pd.DataFrame:
         """Return a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
-        rows (in the dataset), remaining, failed (its knockdown, missing if unknown), replicates, agreement.
+        rows (in the dataset), remaining, failed (its knockdown, missing if unknown), replicates, agreement (the mean share of
+        them that agree with an effect, NaN without).
         """
         counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
         split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
@@ -218,7 +211,10 @@ class ScreenLabels:
         whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
         own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
         table = table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
-        return table.assign(replicates=self.n_replicates, agreement=self.agreement())
+        effect = np.isin(self.codes, (UP, DOWN))
+        pairs, agree = effect.sum(axis=1) * self.n_replicates, (self.agreeing * effect).sum(axis=1)
+        shares = np.divide(agree, pairs, out=np.full(len(effect), np.nan), where=pairs > 0)
+        return table.assign(replicates=self.n_replicates, agreement=shares)
 
 
 def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:

@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from core.cells.predicted_changes import PredictedChanges
 from core.cells.predicted_rows import build_rows
+from core.cells.probability_map import ProbabilityMap
 from core.types import Flag, Label, Pair
 
 # 8 labelled training pairs: 5 with an effect, 3 of them up; a test pair; one that the model lacks.
@@ -27,9 +28,9 @@ def changes(signed: np.ndarray = SIGNED) -> PredictedChanges:
 def test_numbers_come_from_the_maps_and_are_written_down() -> None:
     made = build_rows(pairs(), changes())
     assert (made.scale, made.why, made.uncovered) == ("probabilities", "", 1)
-    de, direction = made.maps["DE"].map, made.maps["DIR"].map
-    assert de is not None
-    assert direction is not None
+    de, direction = made.maps["DE"], made.maps["DIR"]
+    assert isinstance(de, ProbabilityMap)
+    assert isinstance(direction, ProbabilityMap)
     assert (de.n, de.positives, direction.n, direction.positives) == (8, 5, 5, 3)  # the labelled test pair is not used
     third = made.rows[2].prediction  # of -1.5
     p_de = expit(de.intercept + de.slope * np.log(2.5))
@@ -65,7 +66,7 @@ def test_a_slope_below_0_is_said_and_ranks_count() -> None:
     assert made.scale == "rank_only"
     assert made.why.startswith("DIR: a slope of -")
     assert made.rows[-1].prediction.p_de == 5 / 8
-    assert made.record()["maps"]["DIR"] == made.maps["DIR"].problem
+    assert made.record()["maps"]["DIR"] == made.maps["DIR"]
 
 
 def test_ranks_can_be_asked_for() -> None:

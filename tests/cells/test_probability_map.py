@@ -36,8 +36,8 @@ def test_the_coefficients_minimise_the_penalised_loss() -> None:
         return float(np.logaddexp(0, line).sum() - line[EFFECT].sum() + PRIOR_PRECISION / 2 * coefficients[1] ** 2)
 
     intercept, slope = minimize(loss, [0.0, 0.0], tol=1e-12).x
-    found = fit_probability_map(EVIDENCE, EFFECT, ALL).map
-    assert found is not None
+    found = fit_probability_map(EVIDENCE, EFFECT, ALL)
+    assert isinstance(found, ProbabilityMap)
     assert found.slope == pytest.approx(slope / x.std(), rel=1e-3)
     assert found.intercept == pytest.approx(intercept - slope * x.mean() / x.std(), rel=1e-3)
     assert (found.n, found.positives) == (10, 5)
@@ -61,8 +61,8 @@ def test_a_map_keeps_the_order_and_with_it_the_auroc(values: list[float], seed: 
     x = np.array(values)
     rng = np.random.default_rng(seed)
     positive = rng.random(len(x)) < expit(rng.choice([0.01, 1.0, 100.0]) * x)
-    found = fit_probability_map(x, positive, np.ones(len(x), dtype=np.bool_)).map
-    if found is None:
+    found = fit_probability_map(x, positive, np.ones(len(x), dtype=np.bool_))
+    if isinstance(found, str):
         return
     p = found.probabilities(x)
     order = np.argsort(x)
@@ -74,8 +74,8 @@ def test_a_map_keeps_the_order_and_with_it_the_auroc(values: list[float], seed: 
 
 def test_separated_labels_and_strong_evidence_stay_apart() -> None:
     values = np.concatenate([np.linspace(0, 1, 50), np.linspace(300, 308, 50)])  # -log10 p
-    found = fit_probability_map(values, values > 100, np.ones(100, dtype=np.bool_)).map
-    assert found is not None
+    found = fit_probability_map(values, values > 100, np.ones(100, dtype=np.bool_))
+    assert isinstance(found, ProbabilityMap)
     assert np.abs(found.intercept + found.slope * signed_log(values)).max() <= LARGEST_LOG_ODDS * (1 + 1e-12)
     assert len(np.unique(np.round(found.probabilities(values), 14))) == 100
 
@@ -91,13 +91,13 @@ def test_separated_labels_and_strong_evidence_stay_apart() -> None:
 )
 def test_there_is_no_map_and_it_is_said_why(values: np.ndarray, positive: np.ndarray, problem: str) -> None:
     found = fit_probability_map(values, positive, ALL)
-    assert found.map is None
-    assert re.search(problem, found.problem), found.problem
+    assert isinstance(found, str)
+    assert re.search(problem, found), found
 
 
 def test_only_marked_pairs_are_fitted_on() -> None:
     used = np.array([True] * 8 + [False] * 2)
-    found = fit_probability_map(EVIDENCE, EFFECT, used).map
-    assert found == fit_probability_map(EVIDENCE, np.where(used, EFFECT, ~EFFECT), used).map
-    assert found is not None
+    found = fit_probability_map(EVIDENCE, EFFECT, used)
+    assert found == fit_probability_map(EVIDENCE, np.where(used, EFFECT, ~EFFECT), used)
+    assert isinstance(found, ProbabilityMap)
     assert found.n == 8
