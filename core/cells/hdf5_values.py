@@ -35,7 +35,7 @@ def require_dataset(file: Hdf5File, node: Any, n_dimensions: int = 1, of: str = 
         raise InputError(f"{where}: {node}, expected {of} in {n_dimensions} dimension{'s' * (n_dimensions > 1)}")
     n_bytes = 16 if node.dtype.kind == "O" else node.dtype.itemsize  # of a text of varying length: its own length and its place
     chunk = math.prod(node.chunks or ()) * n_bytes
-    refuse_bomb(where, file.size, node.size * n_bytes)
+    refuse_bomb(where, file.size, math.prod(node.shape) * n_bytes)  # h5py's own size has 64 bits
     refuse_bomb(f"{where}, a chunk of it", file.size, chunk)
     refuse_beyond_memory(f"{where}, a chunk of it", chunk)
     return node

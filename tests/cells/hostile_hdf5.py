@@ -272,6 +272,10 @@ TOO_LARGE: Mapping[str, tuple[Spoil, str]] = {
         _replace("obs/gene", _declared((10**9,), "i1", chunks=(10**6,), compression="gzip")),
         "bytes that unpack to 1,000,000,000",
     ),
+    "column-beyond-64-bits": (
+        _replace("obs/gene", _declared((2**61,), "f8", chunks=(10**6,), compression="gzip")),
+        "bytes that unpack to 18,446,744,073,709,551,616",
+    ),
     "column-never-written": (_replace("obs/gene", _declared((10**10,), "f8")), "bytes that unpack to 80,000,000,000"),
     "genes-of-a-billion": (_replace("var/_index", _declared((10**9,), "S4")), "bytes that unpack to 4,000,000,000"),
     "short-names-by-the-million": (_replace("obs/_index", _declared((10**7,), "S1")), "bytes that unpack to 6"),
