@@ -10,9 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from core.base.tables import Table
 from core.errors import InputError, UnknownFormat
@@ -20,6 +18,9 @@ from core.hashes import sha256_of
 from core.symbols.kinds import kind_of_names, refuse_matrix
 from core.symbols.p_values import is_p_value_name
 from core.texts import list_some, quote
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FEW_REPEATS, _LEAST_REPEATS = 5, 0.05  # rows, of the pairs; fewer are slips
 _MOST_VALUES: Final = 50  # of a column that tells repeats apart
@@ -324,6 +325,8 @@ class Repeats:
     def refuse(self) -> None:
         """Raise InputError if rows are often repeated, and other columns tell them apart (`explain_repeats`)."""
         if is_often(len(self._again), len(self._first)):
+            import pandas as pd
+
             rows = [(key, self._first[key]) for key in dict(self._again)] + self._again
             others = pd.DataFrame([values for _, values in rows], columns=[*self._columns])
             explain_repeats(self._table.name, pd.Series([key for key, _ in rows]), others)
@@ -346,7 +349,7 @@ def explain_repeats(file: str, keys: pd.Series, others: pd.DataFrame) -> None:
         chosen = n_pairs.index[int(n_pairs.argmax())]
         is_told = others[[*columns]].assign(key=keys).duplicated().mean() <= _LEAST_REPEATS
         if is_told and 2 * n_pairs.max() >= keys.nunique():  # a value of all pairs, as a cell line is, but no guide
-            values = "; ".join(f"{name}: {list_some([*pd.unique(others[name])])}" for name in columns)
+            values = "; ".join(f"{name}: {list_some([*others[name].unique()])}" for name in columns)
             wheres = zip(columns, (chosen,) if len(columns) == 1 else chosen, strict=True)
             raise InputError(
                 f"{file}: {int(keys.duplicated().sum()):,} rows name a pair that an earlier row names, with another "
@@ -357,5 +360,7 @@ def explain_repeats(file: str, keys: pd.Series, others: pd.DataFrame) -> None:
 
 def _are_kinds(values: pd.Series) -> bool:
     """Return whether values are texts, or numbers of which each stands in several rows."""
+    import pandas as pd
+
     is_number = pd.to_numeric(values, errors="coerce").notna().all()
     return not is_number or _LEAST_OF_KIND * values.nunique() <= len(values)

@@ -28,6 +28,7 @@ NOT_CARRIED = {
     **dict.fromkeys(("address-", "cells_address-"), "as endpoint"),
     "calls-": "belongs to the run, and is stored when it is resumed",
     "upload": "a file of one's own",
+    **dict.fromkeys(("role-", "where-", "dataset-"), "about a file of one's own"),
     "check_file": "as upload",
     "prompt_file": "as upload",
     "tool_files": "as upload",
