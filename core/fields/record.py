@@ -148,11 +148,14 @@ def keep_identity(record: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identity_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a record as plain data, at any depth without settings that do not belong to the identity."""
+    """Return the fields of a record as plain data, at any depth without settings that do not belong to the identity.
+
+    One that was added later counts where it is not at its default, so that older identities stay.
+    """
     found = {}
     for each, option, _ in list_fields(type(record)):
         value = getattr(record, each.name)
-        if option is None or option.about.changes_result:
+        if option is None or (option.about.changes_result and not (option.about.added and value == option.default)):
             found[each.name] = _as_plain(value)
     return found
 

@@ -198,7 +198,7 @@ class Option:
         for text in split_names(value) if typed else [""]:
             key, equals, content = text.rpartition("=") if self.about.names else text.partition("=")
             if not equals or not key.strip():
-                raise self._wrong(value, f", {self.about.metavar or 'KEY=VALUE'}")
+                raise SettingError(self.name, f"got {text or value!r}, expected {self.about.metavar or 'KEY=VALUE'}")
             found[key.strip()] = content
         return found
 

@@ -61,7 +61,7 @@ EXPECTED = "expected a CSV with the columns id and prompt, or a JSON object with
         ("id,prompt\na,x\nb\n", "mine.csv: line 3: wrong number of columns (1 columns, expected 2), expected a whole row"),
         ('id,prompt\na,"x\n', "mine.csv: line 2: wrong number of columns (a quote that opens here is never closed"),
         (b"id,prompt\na,\xff\n", "mine.csv: line 2: wrong encoding (byte 0xFF is not UTF-8)"),
-        ("id,prompt\na,x\n".encode("utf-16-le"), "mine.csv: UTF-16 without its mark"),
+        ("id,prompt\na,x\n".encode("utf-16-le"), "mine.csv: UTF-16, UTF-32 or binary"),
         ('{"id": "a", "prompt": "x"}\n{"id": "b"}\n', """mine.csv: line 2: '{"id": "b"}'; expected a CSV"""),
         ('{"id": "a", "prompt": "x"}\nb,y\n', "mine.csv: line 2: no JSON in UTF-8 (Expecting value"),
         (b'{"id": "a", "prompt": "\xff"}', "mine.csv: line 1: no JSON in UTF-8 ('utf-8' codec can't decode"),

@@ -70,7 +70,9 @@ def test_an_error_that_nobody_foresaw_is_in_the_log_too(
 def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> None:
     log.configure(small_workspace.settings, "app")
     try:
-        server._record(ZeroDivisionError("in a callback"))
+        handler = server.app._on_script_error
+        assert handler is not None
+        handler(ZeroDivisionError("in a callback"))
     finally:
         log.close()
     [line] = log.last_problems(small_workspace.settings)
