@@ -133,19 +133,22 @@ async def check_each(
     servers: str,
     model: str | None = None,
     calls: CallSettings | None = None,
+    *,
+    by_schema: bool = False,
 ) -> dict[str, Health]:
     """Return address → the server's abilities, in order; the problem of a server that differs from the first states the
     difference.
 
     servers: one address, several joined by commas, or a file of them. model: by default the only one that is served. calls: the
-    call options, by default those in the file of endpoints. Raise InputError if there is no usable address.
+    call options, by default those in the file of endpoints. by_schema: as in `check_health`. Raise InputError if there is no
+    usable address.
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
         model = model or await _only_listed(workspace, servers)
         endpoint = endpoint_of(workspace, servers, model or "", calls)
-        return {servers: await check_health(endpoint, model)}
-    found, differences = await _compare(workspace, servers, model, calls)
+        return {servers: await check_health(endpoint, model, by_schema=by_schema)}
+    found, differences = await _compare(workspace, servers, model, calls, by_schema=by_schema)
     return {
         address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
         for address, health in found.items()
@@ -165,6 +168,8 @@ async def _compare(
     servers: str,
     model: str | None,
     calls: CallSettings | None = None,
+    *,
+    by_schema: bool = False,
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Return address → what each of several servers can do, and of those that differ from the first address → in what."""
     addresses = read_addresses(normalise(servers))
@@ -173,7 +178,7 @@ async def _compare(
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, CHECK_S) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if len(found.models) == 1), None)
-    checks = await asyncio.gather(*(check_health(each, model) for each in endpoints))
+    checks = await asyncio.gather(*(check_health(each, model, by_schema=by_schema) for each in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
     at = _first_fit(found)
     if at is None or model is None:

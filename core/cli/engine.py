@@ -93,7 +93,7 @@ def endpoint(
     """Check whether each model server answers, its abilities, and whether one run can use several."""
     request = make(RunRequest, chosen, method="")
     address = request.endpoint or context.obj.settings.endpoint
-    found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls))
+    found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls, by_schema=True))
     health = model_servers.combine(found)
     if len(found) == 1:
         show(fields_of(health), as_json, "\n".join(_health_lines(health)))

@@ -50,7 +50,7 @@ def describe_logprobs(health: Health) -> str:
 
 
 async def check_health(
-    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, *, by_schema: bool = True
+    endpoint: Endpoint, model: str | None = None, timeout_s: float = CHECK_S, *, by_schema: bool = False
 ) -> Health:
     """List the models and ask `model`, or the only one, for a tiny completion as a run would ask; nothing is retried.
 

@@ -171,7 +171,7 @@ class ServerPool:
 
     async def _check(self, server: PooledServer, earlier: asyncio.Task[None] | None) -> None:
         """Make a server ready, refuse it, or let it rest, by what it serves."""
-        health = await check_health(server.endpoint, self._model, CHECK_S, by_schema=False)
+        health = await check_health(server.endpoint, self._model, CHECK_S)
         if earlier is not None and self._first is None:
             await asyncio.wait({earlier})  # the first in the list decides, whichever answers faster
         address, first = self._first or ("", health)

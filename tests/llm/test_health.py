@@ -18,7 +18,7 @@ MODELS = {"object": "list", "data": [{"id": "m", "max_model_len": 4096}, {"id": 
 
 
 def health(url: str, model: str | None = None, key: str = "") -> Health:
-    return asyncio.run(check_health(Endpoint(url, ServerAccess.of(url, key)), model, timeout_s=5.0))
+    return asyncio.run(check_health(Endpoint(url, ServerAccess.of(url, key)), model, timeout_s=5.0, by_schema=True))
 
 
 def server(asked: Asked) -> Canned:

@@ -78,7 +78,7 @@ def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: objec
 
 
 def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
-    found = asyncio.run(check_health(server, MODEL))
+    found = asyncio.run(check_health(server, MODEL, by_schema=True))
     assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.structured, found.problem) == (
         True,
         (MODEL,),

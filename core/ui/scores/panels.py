@@ -72,4 +72,9 @@ def show_curves(rows: RunRows, score: RunScore) -> None:
     for column, number in zip(st.columns(2), NUMBERS, strict=True):
         with column:
             show_captioned(score_spread.of_run(rows, number), f"spread-{number}")
+    show_ties(rows)
+
+
+def show_ties(rows: RunRows) -> None:
+    """Show how many values of the DE score are distinct, and how far breaking ties could change the score."""
     st.caption(as_text(score_spread.ties_sentence(rows)))

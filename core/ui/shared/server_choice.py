@@ -100,4 +100,4 @@ def _read_health(workspace: Workspace, address: str, calls: CallSettings, model:
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
 def _cached_health(address: str, calls: CallSettings, model: str | None, _workspace: Workspace) -> dict[str, Health]:
-    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls))
+    return asyncio.run(model_servers.check_each(_workspace, address, model, calls=calls, by_schema=True))
