@@ -311,7 +311,10 @@ def table_of(content: Content, name: str) -> Table:
     name = name if unpacked is None else bare_name(name)
     plain = _Chunks(open_content(content) if unpacked is None else unpacked, buffer_size=_CHUNK_BYTES)
     if first_character(plain.peek(64)) in (b"{", b"["):
-        rows = json_rows(plain.read(_MOST_JSON_BYTES + 1), name)
+        # One read of the most would take that much memory, whatever the file holds.
+        parts = iter(lambda: plain.read(_CHUNK_BYTES), b"")
+        data = b"".join(itertools.islice(parts, _MOST_JSON_BYTES // _CHUNK_BYTES + 1))
+        rows = json_rows(data, name)
         if rows is None:
             raise UnknownFormat(f"{name}: JSON, expected a list of rows, or a row on each line")
         return object_table(rows, name)
