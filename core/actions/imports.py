@@ -150,11 +150,11 @@ def import_uploads(
     for at, (name, content) in enumerate(files):
         on_file(at / len(files), f"importing {name}")
         workspace.refuse_if_read_only("import", name)
-        if workspace.settings.is_shared:
-            outcomes += _import_apart(workspace, (name, content), options)
-            continue
         try:
             options = with_saved_columns(workspace, options)
+            if workspace.settings.is_shared:
+                outcomes += _import_apart(workspace, (name, content), options)
+                continue
             table = recognise_upload(content, name, options.table)
         except DeskError as error:
             outcomes.append(_failed_import(name, error))

@@ -86,8 +86,11 @@ def _preview(
 
 
 def with_saved_columns(workspace: Workspace, options: ImportOptions) -> ImportOptions:
-    """Return options with what people said of earlier tables, unless these say which column is what."""
-    if options.table.columns:
+    """Return options with what people said of earlier tables, unless these say which column is what.
+
+    Looked up once, before a file is read: a process that reads it within limits has no memory for the store besides.
+    """
+    if options.table.columns or options.table.saved is not None:
         return options
     with workspace.store.read() as db:
         presets = notes.presets_of_page(db, _PAGE)

@@ -141,12 +141,12 @@ class SavedColumns:
 class TableOptions:
     """What a person says of a table. columns: role → column. where: column → the value of the rows that count.
 
-    saved: what was said of earlier tables, by `header_key`; it counts where `columns` is empty.
+    saved: what was said of earlier tables, by `header_key`; it counts where `columns` is empty. None: nobody looked yet.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, str] = field(default_factory=dict)
-    saved: Mapping[str, SavedColumns] = field(default_factory=dict)
+    saved: Mapping[str, SavedColumns] | None = None
 
 
 AS_GUESSED: Final = TableOptions()

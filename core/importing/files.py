@@ -246,7 +246,8 @@ def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOption
         try:
             return _read_table(path, name, epochs, options)
         except UnknownFormat:
-            refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
+            pass  # what was parsed has to go before it is parsed as something else
+        refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
         pack = read_knowledge_path(path, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
