@@ -40,10 +40,10 @@ def preview_paths(
 
 def preview_upload(workspace: Workspace, name: str, content: Content, options: ImportOptions) -> Preview:
     """As `preview_paths`, for an upload; on a shared server by a process of its own."""
+    options = with_saved_columns(workspace, options)
     if workspace.settings.is_shared:
         found = read_apart(workspace, "preview", [(name, content)], asdict(options))
         return from_json(Preview, found, "preview of an import")
-    options = with_saved_columns(workspace, options)
     read = partial(recognise_upload, content, name, options.table)
     return _preview(workspace, name, read, lambda: preview_columns(content, name, options.table), options)
 
