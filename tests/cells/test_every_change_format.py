@@ -44,6 +44,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(outcome(path))  # NaN is equal to itself as text
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_same_labels_and_predictions(tmp_path: Path, kind: str, expected: str) -> None:
     path = tmp_path / "de.csv"
@@ -53,6 +54,7 @@ def test_the_same_labels_and_predictions(tmp_path: Path, kind: str, expected: st
         assert any("remark" in note for note in label_changes(path, SETTINGS).of_table["notes"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["comma", "tab", "semicolon", "JSON", "parquet", "workbook"])
 def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
     """Both lines in turn, so that repeats lie near one another, or one after the other."""

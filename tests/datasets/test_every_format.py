@@ -95,6 +95,7 @@ def values(table: PairTable | SubmissionTable | ScoreTable) -> object:
     return [table.ids, table.columns]
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("rows", [LABELS, PREDICTIONS, SCORES], ids=["labels", "predictions", "scores"])
 def test_the_same_rows_come_in(kind: str, rows: Rows) -> None:

@@ -37,6 +37,7 @@ def schemas_of(row: RowResult) -> list[list[str]]:
     return [[*sent["json_schema"]["schema"]["properties"]] for sent in formats if sent]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("method", "options", "fields"), CASES)
 def test_the_answer_is_asked_for_by_schema_and_read(method: RowMethod, options: dict[str, object], fields: list[str]) -> None:
     if method in (react.METHOD, coordinator.METHOD):

@@ -239,6 +239,7 @@ def test_a_submission_in_another_form_is_read(name: str) -> None:
     assert len(read_run(FIELD / "llm" / name).rows) == 1813
 
 
+@pytest.mark.soak
 def test_answers_that_differ_from_their_numbers_are_named() -> None:
     table = read_run(FIELD / "llm" / "published_letters_differ" / "a.zip")
     assert "11 (" in table.remark
