@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def small(workspace: Workspace) -> Workspace:
     return workspace
 
 
-def table(path: Path, changes: dict[tuple[str, str], float]) -> Path:
+def table(path: Path, changes: Mapping[tuple[str, str], float | str]) -> Path:
     rows = [(pert, gene, change) for (pert, gene), change in changes.items()]
     pd.DataFrame(rows, columns=["pert", "gene", "log2_fc"]).to_csv(path, index=False)
     return path
@@ -125,7 +126,7 @@ def test_files_that_bring_no_run_are_refused_and_nothing_is_written(small: Works
 
 @pytest.mark.soak
 def test_bad_rows_are_rejected_and_listed(small: Workspace, tmp_path: Path) -> None:
-    path = table(tmp_path / "m.csv", {("A", "G"): 0.9, ("A", "H"): 0.2, ("B", "G"): -1.0, ("B", "H"): float("inf")})
+    path = table(tmp_path / "m.csv", {("A", "G"): 0.9, ("A", "H"): 0.2, ("B", "G"): -1.0, ("B", "H"): "high"})
     made = import_predictions(small, path, PredictionOptions())
     assert [(bad.line, bad.reason) for bad in made.rejected] == [(5, "not a number")]
     assert list(frame(small, "m").loc["B_H", "flags"]) == ["not_predicted"]
