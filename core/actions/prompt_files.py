@@ -22,6 +22,8 @@ from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
 from core.system_errors import explain
 
+__all__ = ["PromptFile", "check", "check_lengths", "describe_unknown", "keep", "open_file", "read_kept", "rows_of"]
+
 _READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
 
 

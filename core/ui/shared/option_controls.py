@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.datasets.prompt_files import PromptFile
+from core.actions.prompt_files import PromptFile
 from core.fields.record import make, option_of, options_of
 from core.fields.setting import Option
 from core.llm.call_settings import CallSettings
