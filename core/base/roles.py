@@ -164,12 +164,6 @@ class Roles(NamedTuple):
         """Whether each row says which pair it is about."""
         return "id" in self.of or {"pert", "gene"} <= self.of.keys()
 
-    def describe(self) -> str:
-        """Return which column is what, and what is not used, in words."""
-        read = ", ".join(f"{role} = {quote(name)}" for role, name in self.of.items() if fold(role) != fold(name))
-        parts = [f"read {read}" if read else "", f"not used: {list_some(self.unused)}" if self.unused else ""]
-        return "; ".join(filter(None, parts))
-
 
 def fold(name: str) -> str:
     """Return a column's name without case and separators; a leading minus and signs of an absolute value stay."""

@@ -70,7 +70,7 @@ def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     holders = [
         name for name, dataset in existing.items() if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset)
     ]
-    if challenge.NAME in holders or (not holders and challenge.are_mostly_challenge(ids)):
+    if challenge.NAME in holders or (not holders and challenge.are_challenge(ids)):
         return challenge.NAME, ""
     if len(holders) > 1:
         raise StateError(f"{path}: may belong to {', '.join(holders)}; choose one with --dataset")
@@ -96,7 +96,7 @@ def _looks_like_challenge(db: Cursor, table: PairTable, path: str, dataset: Data
     stem = Path(bare_name(Path(path).name)).stem.lower()
     if not _CHALLENGE_FILE.fullmatch(stem) or {*table.header} not in _CHALLENGE_COLUMNS or _organism(table) == "human":
         return False
-    return dataset is None or (_takes_rows(db, dataset) and not challenge.are_mostly_challenge(pairs.labels(db, dataset.id)))
+    return dataset is None or (_takes_rows(db, dataset) and not challenge.are_challenge(pairs.labels(db, dataset.id)))
 
 
 def _takes_rows(db: Cursor, dataset: Dataset) -> bool:
