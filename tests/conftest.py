@@ -26,6 +26,7 @@ from tests.features.perturbqa import cases as lines
 from tests.little_demo import make_little_demo
 
 strength.register()
+gc.disable()  # until all is collected: nothing of it goes before
 
 MEMORY_DISK, ENOUGH_BYTES = Path("/dev/shm"), 12 << 30  # of which the suite fills less than half
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -136,6 +137,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -133,6 +133,7 @@ def test_a_living_worker_keeps_its_settings(tmp_path: Path, monkeypatch: pytest.
         go_on(workspace, run, token_budget=9)
 
 
+@pytest.mark.soak
 def test_a_stopped_run_that_is_asked_for_again_elsewhere_says_the_command_that_does_so(tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     workspace_with(folder, 2)

@@ -404,7 +404,7 @@ def _identity_once(record: type, values: Mapping[str, Any], world: World) -> Any
     return world.known[key]
 
 
-@pytest.mark.few(40)
+@pytest.mark.few(20)
 @pytest.mark.parametrize(
     ("record", "name"),
     [(record, option.name) for record in MADE for option in options_of(record)],

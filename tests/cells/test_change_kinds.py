@@ -155,6 +155,7 @@ def test_tables_of_all_tests_are_not_taken_for_filtered_ones(tmp_path: Path, tab
     assert len(codes(tmp_path / "de.csv", table))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "columns", [{"cell_line": ("RPE1", "K562")}, {"hours": (6, 24)}, {"line": ("a", "b"), "time": ("6 h", "1 d")}]
 )
@@ -217,6 +218,7 @@ def test_what_excel_made_of_symbols_is_named(tmp_path: Path, damaged: str) -> No
         codes(path, table.assign(gene=damaged))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("column", ["pert", "gene"])
 @pytest.mark.parametrize("is_merged", [False, True])
 def test_cells_below_a_name_are_filled(tmp_path: Path, expected: pd.Series, column: str, is_merged: bool) -> None:

@@ -44,7 +44,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(outcome(path))  # NaN is equal to itself as text
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_same_labels_and_predictions(tmp_path: Path, kind: str, expected: str) -> None:
     path = tmp_path / "de.csv"

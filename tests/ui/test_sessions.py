@@ -162,6 +162,7 @@ def test_who_signs_out_is_out_in_every_tab(shared: SharedServer) -> None:
         assert "editor" in again.run().text
 
 
+@pytest.mark.soak
 def test_a_session_ends_with_its_cookie(shared: SharedServer) -> None:
     """Streamlit takes it for a day longer than the browser keeps it."""
     with browsing(shared.address, shared.cookie(ADA, age_s=31 * 24 * 3600 - 8)) as client:

@@ -347,7 +347,7 @@ def _toml_value(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("record", "form"),
     [(record, form) for record, forms in FORMS.items() for form in forms],

@@ -130,6 +130,7 @@ def test_an_arm_is_compared_on_the_rows_of_its_test(asked: tuple[Workspace, Aske
     assert (result.n, result.left_out) == (ROWS - 1, 1)
 
 
+@pytest.mark.soak
 def test_one_that_is_killed_goes_on_and_asks_nothing_twice(workspace: Workspace) -> None:
     worlds.furnish(workspace)
     with scripted_server.serving() as address:
