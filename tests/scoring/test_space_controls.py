@@ -40,9 +40,7 @@ def test_every_control_is_there_and_none_is_a_rival(found: dict[str, Control]) -
     assert list(found)[-2].startswith("scrambled symbols, ")
     assert list(found)[-1] == BIASED
     assert all(each.permuted for each in found.values())
-
-
-def test_what_knows_no_biology_has_a_half_inside_cells(found: dict[str, Control]) -> None:
+    # what knows no biology has a half inside cells
     assert found[EQUAL].de is not None
     assert found[EQUAL].dir is not None
     assert (found[EQUAL].de.estimate, found[EQUAL].dir.estimate) == (0.5, 0.5)

@@ -57,6 +57,7 @@ def test_the_oldest_tab_without_a_sign_in_gives_way(shared_server: Server) -> No
     wait_for(lambda: active_sessions(shared_server) == before)
 
 
+@pytest.mark.soak
 def test_a_person_has_a_limited_number_of_tabs(shared_server: Server) -> None:
     ada = Visitor(shared_server, ADA)
     with ExitStack() as stack:
