@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import logging
 import os
 import shutil
 from collections import defaultdict
@@ -138,6 +139,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
+    # pytest hangs its handlers on every logger that does not propagate, three times a test; Streamlit has seventy of them.
+    for logger in logging.Logger.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True
 
 
 def pytest_sessionfinish() -> None:

@@ -45,6 +45,7 @@ def test_from_a_process_of_its_own(furnished: Path) -> None:
     assert wrong.err == "error: space 'far': not in this workspace, which has near\n"
 
 
+@pytest.mark.soak
 def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_path: Path) -> None:
     place = workspace.settings.workspace
     for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST)):

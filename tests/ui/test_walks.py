@@ -46,6 +46,7 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(visit: Vi
 @pytest.mark.parametrize(
     ("page", "parameters"), [("compare", {}), ("scores", {"part": "Slices"}), ("scores", {"part": "Curves"})]
 )
+@pytest.mark.soak
 def test_a_figure_becomes_a_stop_with_what_is_on_screen(
     visit: Visit, little_copy: Workspace, page: str, parameters: dict[str, Any]
 ) -> None:

@@ -135,6 +135,7 @@ def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
         pytest.param("seeds", {"run": "argued", "repeats": 3}, [[0, 1, 2, 3]], marks=pytest.mark.soak),
     ],
 )
+@pytest.mark.soak
 def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
     screen: Workspace, kind: str, values: Mapping[str, Any], seeds: list[list[int]]
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
     assert [arm.change.startswith(("rounds: 0 → 1", "tools: ")) for arm in found.arms[1:]] == [True] * (len(seeds) - 1)
 
 
+@pytest.mark.soak
 def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> None:
     saved = run_file(screen, FUSED)
     [(_, _, of_cut), _] = saved.runs["LLM + kNN"]

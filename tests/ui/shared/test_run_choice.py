@@ -47,6 +47,7 @@ def test_arguments_open_on_a_debate_though_it_has_no_labels(visit: Visit, unlabe
     assert "chosen: the latest debate" in said(app).splitlines()
 
 
+@pytest.mark.soak
 def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(visit: Visit, little_copy: Workspace) -> None:
     latest = shown(visit(little_copy, "overview"))
     with little_copy.store.write() as db:
