@@ -57,8 +57,9 @@ def main(path: str) -> int:
             try:
                 _work(folder, reporter, stopping)
             except Exception as error:  # noqa: BLE001
-                traceback.print_exc()
+                # first: on a full disk the log takes no traceback, and printing it raises
                 record_ending(folder.worker, "failed", describe_cause(error, folder.path))
+                traceback.print_exc()
                 return 1
     return 0
 
