@@ -51,6 +51,4 @@ def refusal_of(what: str) -> tuple[type[InputError], str]:
     """The error, and its words, that a file of `touches` ends in as a gene space."""
     if what in ("EMPTY_LIST", "BINFLOAT"):  # lists and floats make a space, if each gene has a list
         return UnknownFormat, "a pickle of"
-    if what in ("REDUCE", "BUILD"):  # arrays need them; a dictionary can be neither called nor given attributes
-        return InputError, "a damaged pickle"
     return UnsafeFile, what

@@ -82,31 +82,13 @@ def test_a_missing_file(tmp_path: Path) -> None:
         read_plain_pickle(tmp_path / "none.pkl")
 
 
-@pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("kind", ["<f8", ">f8", "f4", "f2", "i8"])
-def test_pickled_arrays_are_read_from_their_bytes(tmp_path: Path, protocol: int, kind: str) -> None:
-    file = tmp_path / "genept.pickle"
-    file.write_bytes(pickle.dumps({"STAT1": np.array([1, 2, 3], kind), "IRF1": np.array([0, 5, 7], kind)}, protocol))
-    assert {gene: values.tolist() for gene, values in read_pickled_vectors(file).items()} == {
-        "STAT1": [1, 2, 3],
-        "IRF1": [0, 5, 7],
-    }
-
-
 @pytest.mark.parametrize(
     "value",
-    [np.array([1, "x"], dtype=object), np.zeros((2, 2)), np.array(["text"]), np.array([1j]), np.float64, np.sum, open],
-    ids=["objects", "two dimensions", "texts", "complex", "a type", "a function", "open"],
+    [np.array([1.0]), np.array([1, "x"], dtype=object), np.float64(1), np.sum, open],
+    ids=["numbers", "objects", "a number", "a function", "open"],
 )
-def test_other_arrays_and_functions_are_refused(tmp_path: Path, value: object) -> None:
+def test_arrays_and_functions_are_refused(tmp_path: Path, value: object) -> None:
     file = tmp_path / "genept.pickle"
     file.write_bytes(pickle.dumps({"STAT1": value}))
-    with pytest.raises(InputError):
-        read_pickled_vectors(file)
-
-
-def test_a_pickle_cannot_change_the_functions_that_it_may_call(tmp_path: Path) -> None:
-    file = tmp_path / "genept.pickle"
-    file.write_bytes(b"\x80\x02cnumpy\ndtype\n}U\x01aK\x01sb.")  # BUILD on the maker of types
-    with pytest.raises(InputError, match="changes a function"):
+    with pytest.raises(UnsafeFile, match="asks for"):
         read_pickled_vectors(file)
