@@ -17,7 +17,6 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import CALLBACK, REPOSITORY, load_settings
@@ -26,7 +25,6 @@ from core.secrets_file import redirect_uri
 from core.ui.access import Access
 from core.ui.session_limits import SessionLimits, ending_sessions
 from core.ui.sessions import PageMessages
-from core.ui.shared.addresses import present_address
 from core.ui.sign_ins import SIGNED_IN
 from core.ui.upload_limits import UploadLimits
 
@@ -140,22 +138,6 @@ class ReturnAfterSignIn:
         await self.app(scope, receive, with_address)
 
 
-class FormerAddresses:
-    """ASGI middleware that redirects the former address of a page to the present one, with its parameters.
-
-    A page of the app could not: to the first visitor of a fresh server, Streamlit says that it knows none of them.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address = ""
-        if scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
-            address = present_address(scope["path"], scope["query_string"].decode("latin-1"))
-        await (RedirectResponse(address) if address else self.app)(scope, receive, send)
-
-
 def _address_here(cookie: str) -> str:
     """Return the address in a cookie; empty if it is invalid or on another server."""
     address = unquote(cookie)
@@ -177,7 +159,6 @@ app = st.App(
         *(_FOR_OTHERS if _SETTINGS.is_shared else []),
         Middleware(UploadLimits, settings=_SETTINGS),
         *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
-        Middleware(FormerAddresses),
         Middleware(BaseScript),
     ],
     lifespan=lambda _: ending_sessions(_SETTINGS),

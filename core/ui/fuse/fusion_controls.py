@@ -28,7 +28,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import loaders, neighbour_controls, space_builder
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
-from core.ui.shared.option_controls import choose_title, default_values, names_of_rest, show_settings
+from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
@@ -39,6 +39,8 @@ KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of run
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
 _FUSION = {option.name: option for option in options_of(FusionSettings)}
 NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")  # what the page's run, the explorer and each component's control set
+# Keys of the widgets whose values presets have besides weights.
+KEYS = tuple(key_of(option, "") for name, option in _FUSION.items() if name not in (*NOT_HERE, "with"))
 _UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}  # fields of settings whose components are still unknown
 
 
@@ -74,11 +76,6 @@ class Places:
     offers: DeltaGenerator
     settings: DeltaGenerator
     remarks: DeltaGenerator
-
-
-def list_defaults() -> dict[str, Any]:
-    """Return the defaults of the widgets whose values presets have besides weights, by their keys."""
-    return default_values(option for name, option in _FUSION.items() if name not in (*NOT_HERE, "with"))
 
 
 def make_places() -> Places:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -89,14 +88,14 @@ def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenera
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     named = loaders.all_presets(PAGE)
     for name, settings in named.items():
-        st.button(as_text(name), on_click=_apply_preset, args=(settings,), key=f"preset-{name}", width="stretch")
+        st.button(as_text(name), on_click=st.session_state.update, args=(settings,), key=f"preset-{name}", width="stretch")
     if workspace.settings.read_only:
         return
     name = st.text_input("Save these settings as", key="preset_name")
     if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
         keys = [
             *neighbour_controls.KEYS,
-            *fusion_controls.list_defaults(),
+            *fusion_controls.KEYS,
             *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
         ]
         values = {key: st.session_state[key] for key in keys if key in st.session_state}
@@ -108,14 +107,6 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         runs.delete_preset(workspace, PAGE, gone)
         confirm(f"Deleted the preset {gone}.", links.to_changes)
         st.rerun()
-
-
-def _apply_preset(settings: dict[str, Any]) -> None:
-    """Set the widgets to a preset; a setting that versions before did not have, and so is not in it, gets its default."""
-    usual = {**neighbour_controls.list_defaults(), **fusion_controls.list_defaults()}
-    missing = {key: value for key, value in usual.items() if key in st.session_state}
-    for key, value in {**missing, **settings}.items():
-        st.session_state[key] = value
 
 
 def _show_save(workspace: Workspace, choice: FusionChoice) -> None:

@@ -9,16 +9,14 @@ import streamlit as st
 
 from core.actions import launch
 from core.actions.workspace import Workspace
-from core.engine.request import Expectation, RowSelection, RunRequest, money_text
-from core.engine.spec import RunSpec
+from core.engine.request import RowSelection, RunRequest, cost_sentence
 from core.errors import DeskError, InputError
 from core.fields.record import options_of
 from core.llm.health import Health
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
-from core.texts import describe_duration
+from core.texts import count_text
 from core.ui.shared import links, loaders
-from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of, with_missing
@@ -30,7 +28,7 @@ from core.ui.shared.widgets import as_text
 _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}
 # Settings that other parts of the form show.
-_ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model", "backend", "ray_address")
+_ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model")
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
@@ -88,8 +86,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         return wanted, Health(False)
     server = choose_server(workspace, RunRequest, "")
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
-    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers")
-    chosen |= choose_backend(RunRequest, "")
+    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats, cached answers and place")
     return replace(wanted, endpoint=server.address, model=server.model, calls=server.calls, **chosen), server.health
 
 
@@ -107,7 +104,8 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     except DeskError as error:
         show_error(error)
         return
-    st.markdown(_describe_estimate(spec, expected))
+    n_rows = len(spec.rows)
+    st.markdown(as_text(cost_sentence(expected, 1, n_rows) if expected.calls else f"{count_text(n_rows, 'row')}, no calls."))
     if not_asked:
         st.markdown(f":orange[{as_text(not_asked)}]")
     if context.read_only:
@@ -129,17 +127,3 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
         links.set_parameter("watched", run.id)
         st.rerun()
-
-
-def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
-    parts = [f"**{len(spec.rows):,} rows**"]
-    if expected.calls:
-        parts.append(f"**{expected.calls:,} calls**")
-        if expected.prompt_tokens is None or expected.completion_tokens is None or expected.seconds is None:
-            parts.append("tokens and time are unknown before this method's first run with this model")
-        else:
-            parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
-            parts.append(f"about {describe_duration(expected.seconds)}")
-        if expected.money is not None:
-            parts.append(money_text(expected.money))
-    return " · ".join(parts)

@@ -17,31 +17,19 @@ from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from core.ui.shared import links
 
-# Beginnings of keys of controls whose parameter has another name.
-CARRIED_BY = {
-    **{"choose_": "dataset and run", "pert-": "row", "gene-": "row"},
-    **{"runs": "run, in Rows, which a choice opens", "started-runs": "watched"},
-}
-# Beginnings of keys of controls that are in no link, and why.
-NOT_CARRIED = {
-    "endpoint": "a link could make this machine send its key to a server that somebody else chose",
-    **dict.fromkeys(("address-", "cells_address-"), "as endpoint"),
-    "calls-": "belongs to the run, and is stored when it is resumed",
-    "upload": "a file of one's own",
-    **dict.fromkeys(("role-", "where-", "dataset-"), "about a file of one's own"),
-    "check_file": "as upload",
-    "prompt_file": "as upload",
-    "tool_files": "as upload",
-    "spec-": "as upload",
-    "note": "being written or chosen for deletion; stored when saved",
-    "name-": "as note",
-    "score-": "as note",
-    "preset_name": "as note",
-    "preset_gone": "the person who deletes something chooses it",
-    "space_gone": "as preset_gone",
-    "undo_": "as preset_gone",
-    "call-": "inside an expander, which is folded again",
-}
+# Beginnings of keys of controls whose parameter has another name: dataset and run, row, run in Rows, watched.
+CARRIED_BY = ("choose_", "pert-", "gene-", "runs", "started-runs")
+# Beginnings of keys of controls that are in no link: addresses, since a link could make this machine send its key to a server of
+# somebody else; settings for resuming a run; a file of one's own and what is said of it; what is being written; what the
+# person who deletes something chooses; and what is inside an expander, which is folded again.
+NOT_CARRIED = (
+    *("endpoint", "address-", "cells_address-"),
+    "calls-",
+    *("upload", "role-", "where-", "dataset-", "check_file", "prompt_file", "tool_files", "spec-"),
+    *("note", "name-", "score-", "preset_name"),
+    *("preset_gone", "space_gone", "undo_"),
+    "call-",
+)
 # Parameters without a control on the view: the router's, and the row while another tab is open.
 _UNTAKEN = ("dataset", "run", "row", "with")
 # Session keys: what the view is of, the controls that it showed, what it could not make sense of in its link, defaults, and

@@ -22,7 +22,7 @@ from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import loaders
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import choose_title, default_values, key_of, names_of_rest, show_settings, title_of
+from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.shared.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
@@ -32,12 +32,6 @@ SLIDERS = {"power": (0.5, 6.0, 0.5), "folds": (2, 20, 1), "strength": (0.0, 1.0,
 NEAREST = (10, 25, 50, 100, 200, 400)
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
 KEYS = tuple(key_of(option, "") for option in _KNN.values())
-
-
-def list_defaults() -> dict[str, Any]:
-    """Return the defaults of the widgets of KEYS that do not depend on the dataset."""
-    usual = default_values(option for name, option in _KNN.items() if name not in ("spaces", "axis"))
-    return usual | {key_of(_KNN["k"], ""): _KNN["k"].about.missing}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

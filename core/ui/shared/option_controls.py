@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, replace
 from pathlib import Path
@@ -179,11 +179,6 @@ def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:
 def with_missing(option: Option, words: str) -> Option:
     """Return a setting with other words for a missing value."""
     return replace(option, about=replace(option.about, missing=words))
-
-
-def default_values(options: Iterable[Option]) -> dict[str, Any]:
-    """Return what the controls of settings hold by default, by their keys."""
-    return {key_of(option, ""): option.titles[option.default] if option.about.words else option.default for option in options}
 
 
 def choose_setting(
