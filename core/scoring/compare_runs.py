@@ -20,7 +20,7 @@ from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
 from core.stats.arrays import Floats, sum_by_group
-from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, equivalence
+from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, equivalence, widen_difference
 from core.stats.delong import widen
 from core.stats.intervals import Interval
 from core.stats.multiplicity import adjust, p_value
@@ -250,7 +250,6 @@ class RunComparison:
             only = a_part[0].partition(",")[0]
             return [f"Only {only} can be compared: for the other question a run has no score, or the labels have one class."]
         change = mean.change.shown
-        side, remarks = side_of(change), []
         if self.margin is not None:
             verdict = verdict_of(change, self.margin)
             words = {
@@ -261,22 +260,11 @@ class RunComparison:
                 "undecided": "these rows do not decide it",
                 "no verdict": "these rows determine no interval",
             }
-            remarks += [f"{verdict.capitalize()}: {words[verdict]}."]
-            remarks += [_equality_sentence(equivalence(change, self.margin))]
-        elif side == "open" and change.se > 0:
-            low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
-            remarks.append(
-                f"That does not mean that they are equal: every difference from {low} to {high} is compatible with these rows."
-            )
-        if side != "none" and (side == "open") != (side_of(mean.change.row) == "open"):
-            remarks.append(
-                f"By rows alone, the interval is {interval_text(mean.change.row, signed=True)}. Rows share perturbations and "
-                "genes, so the wider one counts."
-            )
-        moved = [name for name in ("DE", "DIR") if side_of(self.covered.parts[name].change.shown) in ("above", "below")]
-        if len(moved) == 1:
-            remarks.append(f"Of DE and DIR, only the change of {moved[0]} is distinguishable from 0.")
-        return remarks
+            return [f"{verdict.capitalize()}: {words[verdict]}.", _equality_sentence(equivalence(change, self.margin))]
+        if side_of(change) != "open" or change.se == 0:
+            return []
+        low, high = (number_text(limit, "+.3f") for limit in (change.low, change.high))
+        return [f"That does not mean that they are equal: every difference from {low} to {high} is compatible with these rows."]
 
     def _remarks_on_scoring(self) -> list[str]:
         """Return how both runs were scored, and on which rows."""
@@ -461,13 +449,8 @@ def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparis
     variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
     of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)
     parts = zip((found.de, found.dir, found.mean), of_a, of_b, variances, strict=True)
-    de, direction, mean = (_widen(*each) for each in parts)
+    de, direction, mean = (widen_difference(*each) for each in parts)
     return replace(found, de=de, dir=direction, mean=mean)
-
-
-def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
-    """Return the difference with the variances between cuts added to each run's interval and to that of the change."""
-    return Difference(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
 def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
@@ -502,27 +485,23 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
 class QuestionDifference:
     """The difference in ranks of the same rows between two runs, by one score.
 
-    name: DE or DIR. n: rows for which both have the score; spearman: their rank correlation. top: a tenth of them; top_a,
-    top_b, shared_top: number of top rows in each run (including ties), and in both. movers: of the rows whose rank moves
-    most, pair_id, rank_a and rank_b (1 is the highest), the largest move first.
+    name: DE or DIR. n: rows for which both have the score; spearman: their rank correlation. top: a tenth of them; shared_top:
+    number of rows, ties included, that are at the top of both. movers: of the rows whose rank moves most, pair_id, rank_a and
+    rank_b (1 is the highest), the largest move first.
     """
 
     name: str
     n: int
     spearman: float
     top: int
-    top_a: int
-    top_b: int
     shared_top: int
     movers: tuple[dict[str, Any], ...]
 
     def describe(self, a: str, b: str) -> str:
         """Return how run b differs from run a in this question."""
-        is_tied = not self.top_a == self.top_b == self.top
-        rows = f", with ties {self.top_a:,} and {self.top_b:,}" if is_tied else " of each"
         start = (
             f"{self.name}: rank correlation {number_text(self.spearman)} over {self.n:,} rows; of the {self.top:,} "
-            f"highest rows{rows}, {self.shared_top:,} are the same."
+            f"highest rows of each, ties included, {self.shared_top:,} are the same."
         )
         if not self.movers:
             return f"{start} No row moves in {self.name}."
@@ -550,4 +529,4 @@ def _question(name: str, ids: Any, spearman: float, a: Floats, b: Floats) -> Que
     order = order[rank_a[order] != rank_b[order]]
     columns = zip(ids[both][order].tolist(), rank_a[order].tolist(), rank_b[order].tolist(), strict=True)
     movers = tuple({"pair_id": pair_id, "rank_a": old, "rank_b": new} for pair_id, old, new in columns)
-    return QuestionDifference(name, n, spearman, top, int(top_a.sum()), int(top_b.sum()), int((top_a & top_b).sum()), movers)
+    return QuestionDifference(name, n, spearman, top, int((top_a & top_b).sum()), movers)

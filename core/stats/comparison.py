@@ -14,7 +14,7 @@ from scipy.special import stdtr, stdtrit
 from core.stats import validate
 from core.stats.arrays import Codes
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import Dependence, Estimate, dependence_of, estimates_from
+from core.stats.delong import Dependence, Estimate, dependence_of, estimates_from, widen
 from core.stats.influence import Influence
 from core.stats.intervals import Interval, p_gt_0
 from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
@@ -67,6 +67,11 @@ class Difference:
     def detectable(self) -> float:
         """The smallest true difference that two such runs would show with 80% power on as many rows."""
         return detectable_difference(self.change.shown.se, df=self.change.shown.df)
+
+
+def widen_difference(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
+    """Return a difference with the variances between cuts added to each run's interval and to that of the change."""
+    return Difference(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
 @dataclass(frozen=True, slots=True)

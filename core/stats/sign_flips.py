@@ -7,8 +7,6 @@ and any distribution (Fisher 1935; Winkler and others, NeuroImage 2014, for exch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,20 +19,8 @@ _AT_A_TIME = 1_000  # patterns
 _SAME = 1e-12  # of the sum of absolute cluster sums: two sums that are equal but for rounding tie
 
 
-@dataclass(frozen=True, slots=True)
-class SignFlips:
-    """The test of a mean difference. p: one-sided, NaN without rows. mean: of the rows' differences. clusters: those whose sum
-    is not 0, which alone are flipped. flips: patterns of signs that were compared. exact: whether these are all of them."""
-
-    p: float
-    mean: float
-    clusters: int
-    flips: int
-    exact: bool
-
-
-def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.Generator, drawn: int = DRAWN) -> SignFlips:
-    """Return the one-sided test of whether paired differences are above 0 on average, flipping whole clusters.
+def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.Generator, drawn: int = DRAWN) -> float:
+    """Return the one-sided p of paired differences being above 0 on average, flipping whole clusters; NaN without rows.
 
     differences: finite numbers of shape (n_rows,). clusters: names or codes of shape (n_rows,). p is the share of all patterns of
     signs, the observed one among them, whose sum is at least as large; if there are more than 2^12 patterns, `drawn` random
@@ -43,16 +29,16 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
     values, codes = validate.numbers("differences", differences), validate.codes("clusters", clusters)
     validate.same_length(differences=values, clusters=codes)
     if not len(values):
-        return SignFlips(float("nan"), float("nan"), 0, 0, exact=True)
+        return float("nan")
     sums = sum_by_group(codes, int(codes.max()) + 1, values)
     sums = sums[np.abs(sums) > _SAME * np.abs(values).max()]  # flips do not change zeros
     least = sums.sum() - _SAME * np.abs(sums).sum()
-    mean, k = float(values.mean()), len(sums)
+    k = len(sums)
     if k <= MOST_ENUMERATED:
         patterns = 1 - 2 * (np.arange(2**k)[:, None] >> np.arange(k) & 1)
-        return SignFlips(float((patterns @ sums >= least).mean()), mean, k, 2**k, exact=True)
+        return float((patterns @ sums >= least).mean())
     above = 0
     for start in range(0, drawn, _AT_A_TIME):
         patterns = 2 * rng.integers(0, 2, (min(_AT_A_TIME, drawn - start), k), dtype=np.int8) - 1
         above += int((patterns @ sums >= least).sum())
-    return SignFlips((1 + above) / (1 + drawn), mean, k, drawn, exact=False)
+    return (1 + above) / (1 + drawn)

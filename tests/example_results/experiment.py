@@ -29,11 +29,11 @@ def estimate(value: float, se: float, limits: tuple[float, float] = (-1.0, 1.0))
 def _arm(name: str, change: float, se: float, *, is_moved: bool = False) -> ArmResult:
     deltas = {f"delta_{metric}": estimate(change, se) for metric in ("de", "dir", "mean")}
     scores = {metric: estimate(0.61 + change, se, (0.0, 1.0)) for metric in ("de", "dir", "mean")}
-    moved = {}
+    moved: dict[str, Estimate | float] = {}
     if is_moved:
         rng = np.random.default_rng(3)
         moved = {"moved": estimate(0.081, 0.01), "floor": estimate(0.052, 0.01)}
-        moved["test"] = sign_flip_test(rng.normal(change, 0.1, 60), np.repeat(np.arange(20), 3), rng)
+        moved["p"] = sign_flip_test(rng.normal(change, 0.1, 60), np.repeat(np.arange(20), 3), rng)
     return ArmResult(name, f"names are {name}", 480, "as a whole", **scores, **deltas, **moved, runs=(f"id-{name}",))
 
 
@@ -56,7 +56,7 @@ def strata() -> ExperimentResult:
     )
     about = ("support_strata", "support_strata", "Is a kNN better with support?", "toy", arms, None, "score", "mean", 0.01)
     own = "DE 0.550 [0.511, 0.589] with the least support."
-    table = Table("Rows in the graph", ({"rows": "reachable", "share": "12.3%"},))
+    table = Table("Programs", ({"program": "cell cycle", "share": "12.3%"},))
     return ExperimentResult(*about, n=240, n_labelled=240, is_computed=True, own_sentence=own, details=(table,))
 
 

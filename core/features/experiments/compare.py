@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.base.experiment import Arm, Experiment, Metric, Runs
-from core.base.result import Table
 from core.errors import InputError, StateError
-from core.features.experiments.moved import changes, moved_more, movement, take_ids
+from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
 from core.features.experiments.result import ArmResult, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
 from core.methods.base import method_named
 from core.scoring.arm_loader import ArmLoader
@@ -24,8 +23,8 @@ from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.comparison import Comparison, Difference, paired_estimates
-from core.stats.delong import Estimate, widen
+from core.stats.comparison import Comparison, paired_estimates, widen_difference
+from core.stats.delong import Estimate
 from core.stats.influence import mean_influence
 from core.stats.official_score import row_counts
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
@@ -171,7 +170,7 @@ def compare_replicates(pair: PairedReplicates) -> Compared:
     parts = paired_estimates(mean_influence(influences), perts, genes)
     noise = [replicate_noise(values[:, arm], pair.replicates) for arm in (0, 1)]
     of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
-    widened = [_widen(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
+    widened = [widen_difference(part, *variances) for part, *variances in zip(parts, *noise, of_change, strict=True)]
     comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
     by_metric = dict(zip(_METRICS, of_change.tolist(), strict=True))
     return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored, by_metric)
@@ -195,15 +194,10 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
     return noise
 
 
-def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
-    a, b = widen(part.a, of_a), widen(part.b, of_b)
-    return Difference(a, b, widen(part.change, of_change, (-1.0, 1.0)))
-
-
 def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
     """Return the result of an experiment whose runs are all done. Raise StateError if the run of an arm is missing."""
     arms = ArmRows(ArmLoader(db, experiment.dataset), experiment, made)
-    results, left, details = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
+    results, left = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
     n = len(experiment.rows) - left
     return ExperimentResult(
         kind,
@@ -220,7 +214,6 @@ def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) ->
         contrasts=judge_contrasts([(a, b, arms.compare(b, a).change(experiment.metric)) for a, b in experiment.contrasts]),
         left_out=left,
         remarks=experiment.remarks,
-        details=details,
         is_computed=not any(calls_model(arm, experiment.every) for arm in experiment.every),
     )
 
@@ -232,18 +225,18 @@ def calls_model(arm: Arm, arms: Sequence[Arm]) -> bool:
     return arm.request is not None and method_named(arm.request.method).needs_model
 
 
-def _by_scores(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
+def _by_scores(arms: ArmRows) -> tuple[list[ArmResult], int]:
     """Return the arms by their scores, and the number of rows without an answer in one of them."""
     base = arms.experiment.base
     own = arms.compare(base.name, base.name)
     compared = [(arm, arms.compare(base.name, arm.name)) for arm in arms.experiment.arms]
     common = set(own.rows).intersection(*(one.rows for _, one in compared))
     results = [_result(arms, base, own), *(_result(arms, arm, one) for arm, one in compared)]
-    return results, len(arms.experiment.rows) - len(common), ()
+    return results, len(arms.experiment.rows) - len(common)
 
 
-def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]:
-    """Return the arms by |Δ|, the number of rows that asking again leaves unread, and |Δ| of each answer."""
+def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int]:
+    """Return the arms by |Δ|, and the number of rows that asking again leaves unread."""
     experiment, base = arms.experiment, arms.experiment.base
     first_seed, seeds = _first_and_again(experiment)
     loaded = {arm.name: list(arms.under(arm.name, seeds).values()) for arm in experiment.every}
@@ -253,25 +246,12 @@ def _by_answers(arms: ArmRows) -> tuple[list[ArmResult], int, tuple[Table, ...]]
     lined = {name: [take_ids(rows, ids) for rows in runs] for name, runs in loaded.items()}
     first, again = take_ids(original, ids), lined.pop(base.name)
     read = ~np.isnan(changes(first, again)[0])
-    moved = {name: moved_more(first, again, asked) for name, asked in lined.items()}
     results = [_result(arms, base, _compare_read(arms, again, again, read))]
-    for arm, one in zip(experiment.arms, moved.values(), strict=True):
+    for arm in experiment.arms:
+        one = moved_more(first, again, lined[arm.name])
         scored = _result(arms, arm, _compare_read(arms, again, lined[arm.name], one.read))
-        results.append(replace(scored, moved=one.movement.both, floor=one.floor.both, test=one.test))
-    apart = Table(
-        "|Δ| of each answer",
-        tuple(
-            {
-                "arm": name,
-                "|Δ| of P(DE)": one.movement.de,
-                "asked again, P(DE)": one.floor.de,
-                "|Δ| of P(up | DE)": one.movement.up,
-                "asked again, P(up | DE)": one.floor.up,
-            }
-            for name, one in moved.items()
-        ),
-    )
-    return results, len(experiment.rows) - int(read.sum()), (apart,)
+        results.append(replace(scored, moved=one.movement, floor=one.floor, p=one.p))
+    return results, len(experiment.rows) - int(read.sum())
 
 
 def _first_and_again(experiment: Experiment) -> tuple[int, Sequence[int]]:
@@ -323,4 +303,4 @@ def _noise_floor(arms: ArmRows) -> NoiseFloor | None:
     cut = experiment.cuts[0]
     lined = [take_ids(rows, compared.rows) for (of_cut, _), rows in again.items() if of_cut == cut]
     origin = take_ids(first[cut, seeds[0]], compared.rows)
-    return NoiseFloor(1 + len(seeds), **labelled, moved=movement(origin, *changes(origin, lined)).both)
+    return NoiseFloor(1 + len(seeds), **labelled, moved=mean_change(of_both(*changes(origin, lined)), origin))

@@ -17,7 +17,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
-from core.stats.sign_flips import SignFlips, sign_flip_test
+from core.stats.sign_flips import sign_flip_test
 from core.types import Flag
 
 ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
@@ -26,22 +26,14 @@ _UNREAD_DE = (Flag.DE_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.NOT_PREDICTED
 _UNREAD = {"p_de": _UNREAD_DE, "p_up_given_de": (*_UNREAD_DE, Flag.DIR_FALLBACK, Flag.UNCOVERED_DIR)}
 
 
-@dataclass(frozen=True, slots=True)
-class Movement:
-    """The mean absolute change of answers over rows. both: of P(DE) and P(up | DE), their mean. None without a readable row."""
-
-    both: Estimate | None
-    de: Estimate | None
-    up: Estimate | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """An arm's movement and that of asking again, on the same rows. read: flags of rows with all answers readable."""
+    """An arm's mean |Δ| and that of asking again, on the same rows, None without a readable one. p: one-sided. read: flags of
+    rows with all answers readable."""
 
-    movement: Movement
-    floor: Movement
-    test: SignFlips
+    movement: Estimate | None
+    floor: Estimate | None
+    p: float
     read: Bools
 
 
@@ -52,13 +44,10 @@ def moved_more(first: RunRows, again: Sequence[RunRows], arm: Sequence[RunRows])
     """
     sides = [changes(first, others) for others in (again, arm)]
     unread, undirected = (np.isnan(np.sum(both, axis=0)) for both in zip(*sides, strict=True))
-    (again_de, again_up), (de, up) = (
-        (np.where(unread, np.nan, of_de), np.where(unread | undirected, np.nan, of_up)) for of_de, of_up in sides
-    )
+    floor, moved = (np.where(unread, np.nan, of_both(de, np.where(undirected, np.nan, up))) for de, up in sides)
     read = ~unread
-    differences = _of_both(de - again_de, up - again_up)[read]
-    test = sign_flip_test(differences, first.pert[read], np.random.default_rng(_FLIP_SEED))
-    return Moved(movement(first, de, up), movement(first, again_de, again_up), test, read)
+    p = sign_flip_test((moved - floor)[read], first.pert[read], np.random.default_rng(_FLIP_SEED))
+    return Moved(mean_change(moved, first), mean_change(floor, first), p, read)
 
 
 def changes(first: RunRows, others: Sequence[RunRows]) -> tuple[Floats, Floats]:
@@ -68,17 +57,13 @@ def changes(first: RunRows, others: Sequence[RunRows]) -> tuple[Floats, Floats]:
     return np.abs(de[1:] - de[0]).mean(axis=0), np.abs(up[1:] - up[0]).mean(axis=0)
 
 
-def movement(rows: RunRows, de: Floats, up: Floats) -> Movement:
-    """Return the movement of answers, as means over rows. de, up: |Δ| of each row, NaN if unknown."""
-    return Movement(*(_mean(values, rows) for values in (_of_both(de, up), de, up)))
-
-
-def _of_both(de: Floats, up: Floats) -> Floats:
+def of_both(de: Floats, up: Floats) -> Floats:
     """Return |Δ| of each row: the mean of both, or that of P(DE) if no direction was readable."""
     return np.where(np.isnan(up), de, (de + up) / 2)
 
 
-def _mean(values: Floats, rows: RunRows) -> Estimate | None:
+def mean_change(values: Floats, rows: RunRows) -> Estimate | None:
+    """Return the mean |Δ| over rows; None if it is NaN in all."""
     read = ~np.isnan(values)
     if not read.any():
         return None

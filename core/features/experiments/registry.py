@@ -1,4 +1,4 @@
-"""The kinds of experiments by name: one file each in kinds/ and in ideas/, then those that other features bring."""
+"""The kinds of experiments by name: those of the files in kinds/ and in ideas/, then those that other features bring."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def kinds() -> Mapping[str, Kind]:
     """Return every kind by its name: those of kinds/, those of ideas/, then those of other features."""
     rooms = map(importlib.import_module, _PACKAGES)
     names = (f"{room.__name__}.{found.name}" for room in rooms for found in pkgutil.iter_modules(room.__path__))
-    own = (module.KIND for module in map(importlib.import_module, names) if hasattr(module, "KIND"))
+    own = (value for name in names for value in vars(importlib.import_module(name)).values() if isinstance(value, Kind))
     return MappingProxyType({kind.name: kind for kind in (*own, *hooks("experiments"))})
 
 

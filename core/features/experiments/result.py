@@ -16,7 +16,6 @@ from core.base.result import Figure, Table, hidden
 from core.stats.delong import Estimate
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
-from core.stats.sign_flips import SignFlips
 from core.stats.verdicts import Verdict, verdict_of
 from core.texts import estimate_text, number_text
 
@@ -45,7 +44,6 @@ class ArmResult:
     delta_mean: Estimate | None = None
     moved: Estimate | None = None
     floor: Estimate | None = None
-    test: SignFlips | None = None
     p: float = math.nan
     p_holm: float = math.nan
     verdict: Verdict | None = None
@@ -244,21 +242,18 @@ def _known(p: float) -> float | None:
 def judge_arms(arms: Sequence[ArmResult], metric: Metric, smallest_effect: float) -> tuple[ArmResult, ...]:
     """Return arms with their p, their p after Holm over all of them, and the verdict on a change of the score.
 
-    An arm with a `test` of |Δ| keeps its p. The base is not tested.
+    An arm whose |Δ| was tested keeps its p. The base is not tested.
     """
     changes = [arm.delta(metric) for arm in arms]
-    p = [_p_of(arm, change) for arm, change in zip(arms, changes, strict=True)]
+    p = [
+        arm.p if arm.is_base or arm.moved is not None or change is None else p_value(change.shown)
+        for arm, change in zip(arms, changes, strict=True)
+    ]
     adjusted = holm(p)
     return tuple(
         replace(arm, p=own, p_holm=float(after), verdict=None if change is None else verdict_of(change.shown, smallest_effect))
         for arm, own, after, change in zip(arms, p, adjusted, changes, strict=True)
     )
-
-
-def _p_of(arm: ArmResult, change: Estimate | None) -> float:
-    if arm.test is not None:
-        return float(arm.test.p)
-    return math.nan if arm.is_base or change is None else p_value(change.shown)
 
 
 def judge_contrasts(changes: Sequence[tuple[str, str, Estimate]]) -> tuple[Contrast, ...]:

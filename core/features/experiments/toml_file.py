@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from core.base.experiment import Hypothesis
 from core.engine.shared_settings import Model, Servers, TokenBudget
-from core.features.experiments.kinds.changed import SmallestEffect
+from core.features.experiments.kinds.asking import SmallestEffect
 from core.fields.record import option_of, options_of, part
 from core.fields.setting import Share, Whole, setting
 from core.fields.toml_table import TomlTable, parse_toml

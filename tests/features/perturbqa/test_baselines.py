@@ -13,8 +13,7 @@ from sklearn.metrics import roc_auc_score
 from core.errors import InputError
 from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
-from core.features.perturbqa.baselines.base import Prediction
-from core.features.perturbqa.baselines.material import Material, benchmark_of_lines, make_material
+from core.features.perturbqa.baselines.material import Material, Prediction, benchmark_of_lines, make_material
 from core.features.perturbqa.baselines.published_scores import load_published_scores
 from core.features.perturbqa.baselines.table import BASELINES, Share, measure_coverage, score_baselines
 from core.scoring.baselines import BaselineScore

@@ -12,7 +12,6 @@ import pytest
 from core.errors import InputError, MissingPackage
 from core.features.perturbqa.baselines import graph_attention
 from core.features.perturbqa.baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
-from core.features.perturbqa.baselines.base import Prediction
 from core.features.perturbqa.baselines.graph_attention import (
     edges_of,
     hold_out_perturbations,
@@ -20,6 +19,7 @@ from core.features.perturbqa.baselines.graph_attention import (
     node_vectors,
     train_networks,
 )
+from core.features.perturbqa.baselines.material import Prediction
 from core.features.perturbqa.baselines.table import score_baselines
 from core.transfer.gene_graph import make_gene_graph
 from tests.features.perturbqa import cases

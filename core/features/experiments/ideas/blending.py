@@ -1,20 +1,28 @@
-"""A saved run fused with kNN components, on the run's labelled rows, under several cuts of the folds."""
+"""Ideas on a saved run fused with kNN components, on the run's labelled rows, under several cuts of the folds.
+
+Should the weight of a row follow agreement, or support? Is a blend of two components better than one, on any base?
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
-from core.features.experiments.ideas.arms import Ranking
-from core.features.experiments.ideas.idea import Judged, OfFusion
+from core.errors import InputError
+from core.features.experiments.ideas.arms import Ranking, mask_scores
+from core.features.experiments.ideas.idea import Judged, OfFusion, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, make_trial, predict
+from core.fields.setting import setting
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores
-from core.transfer.fusion import Component, Percentiles, fuse, percentiles_of, weights_of
+from core.transfer.fusion import Component, Percentiles, agreement_with_base, fuse, percentiles_of, weights_of
 from core.transfer.knn import Priors
+from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.similarity import Space
 
 Rule = Callable[[Scores, Priors], Floats | float]  # a kNN's weight in each row, from the run's scores and the priors
@@ -50,3 +58,107 @@ def judge_rules(material: Material, chosen: OfFusion, rules: Mapping[str, tuple[
     arms = [fused_arm(name, run.scores, [priors], rule, note) for name, (rule, note) in named.items()]
     arms.append(Ranking(f"{run.run.name} alone", (run.scores,) * chosen.cuts, run=run.run.id))
     return Judged(make_trial(material, chosen.cuts, run), arms, (remark,))
+
+
+REGISTERED = "base counts where they disagree"
+
+
+def weights_by_agreement(weight: float, agreement: Floats, *, to_base: bool) -> Floats:
+    """Return a component's weight for each row: `weight` if it agrees with the base, and closer to 0 (or 1) if it does not."""
+    return weight * agreement if to_base else 1 - (1 - weight) * agreement
+
+
+def _rule_by_agreement(weight: float, *, to_base: bool) -> tuple[Rule, str]:
+    def weigh(scores: Scores, priors: Priors) -> Floats:
+        return weights_by_agreement(weight, agreement_with_base(ranks_of(scores, [priors]))[1], to_base=to_base)
+
+    return weigh, f"weight from {weight:g} for equal ranks to {0 if to_base else 1} for opposite ranks"
+
+
+def _judge_agreement(material: Material, chosen: OfFusion) -> Judged:
+    """Fix the weights before any label is seen: one arm to register, with its mirror image as the control."""
+    rules = {
+        REGISTERED: _rule_by_agreement(chosen.weight, to_base=True),
+        "kNN counts where they disagree": _rule_by_agreement(chosen.weight, to_base=False),
+    }
+    remark = f"{REGISTERED!r} is the arm to register: its rule has no parameter of its own."
+    return judge_rules(material, chosen, rules, remark)
+
+
+AGREEMENT_WEIGHTS = idea(
+    "agreement_weights",
+    "Weights by agreement",
+    "Where a run and its neighbours disagree, which of them should count?",
+    ("labels", "space", "run"),
+    OfFusion,
+    _judge_agreement,
+)
+
+
+def _rule_by_support(low: float, high: float) -> tuple[Rule, str]:
+    return (
+        lambda _, priors: weights_by_support(low, high, priors.support, support_range(priors.support)),
+        f"weight from {low:g} to {high:g}",
+    )
+
+
+def _judge_support(material: Material, chosen: OfFusion) -> Judged:
+    most = min(1.0, 2 * chosen.weight)
+    rules = {
+        "more weight with more support": _rule_by_support(0.0, most),
+        "less weight with more support": _rule_by_support(most, 0.0),
+    }
+    remark = "Support is scaled from the least to the largest of these rows; few rows come near the largest."
+    return judge_rules(material, chosen, rules, remark)
+
+
+SUPPORT_WEIGHTS = idea(
+    "support_weights",
+    "Weights by support",
+    "Should neighbours weigh more in rows with much support than in rows with little?",
+    ("labels", "space", "run"),
+    OfFusion,
+    _judge_support,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlendSettings(OfFusion):
+    """The settings of a fusion, and a second base."""
+
+    cross: Annotated[str, setting("Another run on the same labelled rows, used as base instead.", names="run")] = ""
+
+
+def _judge_blend(material: Material, chosen: BlendSettings) -> Judged:
+    spaces = material.spaces(chosen.spaces)
+    if len(spaces) < 2:
+        raise InputError(f"spaces: got {', '.join(space.name for space in spaces)}, expected two to blend")
+    run, (one, other) = material.labelled_run(chosen.run), (space.name for space in spaces[:2])
+    first, second = (predict_rows(material, run, (space,), chosen) for space in spaces[:2])
+    arms = [
+        fused_arm(f"with {one}", run.scores, [first], lambda *_: chosen.weight),
+        fused_arm(f"with {other}", run.scores, [second], lambda *_: chosen.weight),
+        fused_arm(f"with {one} and {other}", run.scores, [first, second], lambda *_: chosen.weight / 2),
+        Ranking(run.run.name, (run.scores,) * chosen.cuts, "the run alone", run.run.id),
+    ]
+    if chosen.cross:
+        cross = material.load_run(chosen.cross)
+        scores = material.scores_of(cross, run.positions)
+        if np.isnan(scores.p_de).all():
+            raise InputError(f"cross: {cross.run.name} has no row of {run.run.name}; expected a run on the same labelled rows")
+        arms.append(fused_arm(f"{cross.run.name} with {one}", scores, [first], lambda *_: chosen.weight, "another base"))
+    both = [a.covered & b.covered for a, b in zip(first, second, strict=True)]
+    on_both = [replace(arm, scores=tuple(map(mask_scores, arm.scores, both))) for arm in arms]
+    share = np.mean([rows.mean() for rows in both])
+    remark = f"{share:.0%} of the run's rows are covered by both spaces; every arm is scored only on these."
+    return Judged(make_trial(material, chosen.cuts, run), on_both, (remark,))
+
+
+COMPONENT_BLEND = idea(
+    "component_blend",
+    "Component blend and cross base",
+    "On rows covered by both components, is their blend better than one of them? Does it depend on the base?",
+    ("labels", "space", "run"),
+    BlendSettings,
+    _judge_blend,
+)

@@ -11,7 +11,6 @@ import numpy as np
 from annotated_types import Ge, Le
 from scipy.sparse import csr_array
 
-from core.base.result import Table
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
@@ -39,7 +38,7 @@ def walk_features(
 ) -> dict[str, Floats]:
     """Return features of pairs of symbols in the graph of (regulator, target) → 1, −1 or 0 (unknown sign).
 
-    pert_in_net, gene_in_net; reachable (0 or 1: by a walk of at most `cut_off` edges); recip_dist (1 / edges of the shortest
+    reachable (0 or 1: by a walk of at most `cut_off` edges); recip_dist (1 / edges of the shortest
     walk, 0 if none); connectivity (Σ over walks of damping^edges); kd_up_score (the same with the product of the signs,
     reversed, because it predicts an increase after loss of the regulator); pert_outdeg. Symbols outside the graph have zeros.
     """
@@ -63,8 +62,6 @@ def walk_features(
         effect += damping**edges * _entries(signed_walks, *at)
     degree = np.bincount(source, minlength=n)
     return {
-        "pert_in_net": (at[0] >= 0).astype(np.float64),
-        "gene_in_net": (at[1] >= 0).astype(np.float64),
         "reachable": np.isfinite(distance).astype(np.float64),
         "recip_dist": 1 / distance,
         "connectivity": total,
@@ -94,18 +91,10 @@ def _judge(material: Material, chosen: Settings) -> Judged:
         for run in material.external
     ]
     share = f"{features['reachable'].mean():.1%}"
-    inside = {
-        "perturbation in the graph": f"{features['pert_in_net'].mean():.0%}",
-        "gene in the graph": f"{features['gene_in_net'].mean():.0%}",
-        "perturbation regulates": f"{(features['pert_outdeg'] > 0).mean():.0%}",
-        "reachable": share,
-        "within edges": chosen.cut_off,
-    }
     return Judged(
         Trial(material.labels, rows, (None,), "all rows"),
         arms,
         (_REMARK,),
-        details=(Table("Rows in the graph", (inside,)),),
         sentence=partial(_describe, share, chosen.cut_off),
         has_base=False,
     )

@@ -88,3 +88,26 @@ def _shared_rows(runs: Sequence[RunRows]) -> list[RunRows]:
         raise InputError(f"runs: {', '.join(each.run.name for each in runs)} have no labelled row in common")
     orders = [np.argsort(each.positions) for each in runs]
     return [each.take(order[np.isin(each.positions[order], kept)]) for each, order in zip(runs, orders, strict=True)]
+
+
+JUDGES = idea_of_option(
+    "judges",
+    "Sharp against plain judges",
+    "Does it matter how the judges of a debate answer?",
+    option="judge",
+    how="`perturbdesk run debate --rows sample=500 --set judge=sharp, then another`",
+)
+ROUNDS = idea_of_option(
+    "rounds",
+    "Rounds of a debate",
+    "Do briefs and rebuttals help the judges, or is the dossier enough?",
+    option="rounds",
+    how="`perturbdesk run debate --rows sample=500 --set rounds=0, then 1 and 2`",
+)
+SEED_ENSEMBLES = idea_of_option(
+    "seed_ensembles",
+    "Seed ensembles",
+    "Is a mean over several seeds better than one seed?",
+    option="seeds",
+    how="`perturbdesk run debate --rows sample=500, then --set seeds=42,43,44`",
+)

@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Fused, Kind
 from core.errors import InputError
 from core.features.experiments.arms import answered_rows
-from core.features.experiments.kinds.changed import DecidingMetric, SmallestEffect
+from core.features.experiments.kinds.asking import DecidingMetric, SmallestEffect
 from core.fields.record import values_of
 from core.fields.setting import Count, Share, setting
 from core.methods.fusion_settings import LessInDisagreement

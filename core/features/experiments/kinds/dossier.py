@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
 from core.errors import InputError
-from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
-from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
+from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
 from core.features.experiments.kinds.tools import tools_given
 from core.fields.setting import setting
 from core.methods.prompts import tools_of

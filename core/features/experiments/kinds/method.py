@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from core.actions.workspace import Workspace
 from core.base.experiment import Arm, Experiment, Kind
 from core.errors import InputError
-from core.features.experiments.kinds.asking import Asking, ask_again, missing_run
-from core.features.experiments.kinds.changed import ChangedSettings, compare_changed
+from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
 from core.fields.record import read_options
 from core.fields.setting import setting
 from core.methods.base import DerivedMethod, method_named

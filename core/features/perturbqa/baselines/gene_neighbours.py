@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_DESCRIPTIONS, NO_NETWORK, Material, require
+from core.features.perturbqa.baselines.material import (
+    NO_DESCRIPTIONS,
+    NO_NETWORK,
+    KnowledgeBaseline,
+    Material,
+    Prediction,
+    require,
+)
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 

@@ -24,8 +24,7 @@ from core.features.perturbqa.baselines.attention_settings import (
     WEIGHT_DECAY,
     AttentionGrid,
 )
-from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_NETWORK, Material, require
+from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows

@@ -1,8 +1,11 @@
-"""The inputs of a baseline: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces."""
+"""The inputs of a baseline: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces.
+
+The interface of a baseline: a new one is a file with a `KnowledgeBaseline`, named in `table.BASELINES`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +18,7 @@ from core.errors import DeskError, InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
+from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Outcome, outcome_of
 from core.transfer.gene_graph import GeneGraph, make_gene_graph
 from core.transfer.knn import Priors, Similarities, knn_priors
@@ -78,6 +82,36 @@ class Material:
         """Return, for every row to predict, the share of effects among training rows, and of up among rows with a direction."""
         same = Similarities(ConstantSimilarity(), ConstantSimilarity())
         return knn_priors(self.rows, self.known, same)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """A baseline's prediction for each row.
+
+    de, up: of shape (n_rows,), NaN for a row without a prediction; up is None if the baseline never predicts a direction. note:
+    a remark on how the prediction was made.
+    """
+
+    de: Floats
+    up: Floats | None
+    note: str = ""
+
+    @property
+    def covered(self) -> Bools:
+        """Flags of the rows with a prediction."""
+        return ~np.isnan(self.de)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBaseline:
+    """One baseline.
+
+    about: a description for people. make: returns the prediction, and raises MissingInput or MissingPackage for what it lacks.
+    """
+
+    name: str
+    about: str
+    make: Callable[[Material], Prediction]
 
 
 def predictable_splits(dataset: pd.DataFrame) -> list[str]:

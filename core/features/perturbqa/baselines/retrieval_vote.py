@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.evidence.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
-from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import NO_NETWORK, Material, require
+from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
 from core.stats.arrays import Codes, Floats
 from core.transfer.label_sums import distinct_codes
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows

@@ -9,8 +9,7 @@ import numpy as np
 
 from core.errors import MissingPackage
 from core.features.perturbqa.baselines import gene_neighbours, graph_attention, retrieval_vote
-from core.features.perturbqa.baselines.base import KnowledgeBaseline, Prediction
-from core.features.perturbqa.baselines.material import Material, MissingInput
+from core.features.perturbqa.baselines.material import KnowledgeBaseline, Material, MissingInput, Prediction
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
 from core.stats.scored_rows import ScoredRows

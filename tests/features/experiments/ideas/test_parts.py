@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from core.evidence.packs import Packs, Source
-from core.features.experiments.ideas.agreement_weights import weights_by_agreement
 from core.features.experiments.ideas.arms import Trial
+from core.features.experiments.ideas.blending import weights_by_agreement
 from core.features.experiments.ideas.calibration_ties import flatten, rank_with_ties
-from core.features.experiments.ideas.functional_neighbours import membership_space, partners_of
-from core.features.experiments.ideas.perturbation_neighbours import network_similarity
+from core.features.experiments.ideas.knn_ideas import membership_space, network_similarity, partners_of
 from core.features.experiments.ideas.program_priors import describe_expectations, program_counts
 from core.features.experiments.ideas.trained_classifier import predict_cells
 from core.transfer.fusion import Percentiles, agreement_with_base
