@@ -26,12 +26,12 @@ def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
     labels, n = label_signs.label_column(table), len(table)
     chart = go.Figure()
     _draw_steps(chart, table.assign(label=labels), unit)
-    for part, name in PARTS.items():
-        _draw_note(chart, table["cumulative"].round(_DECIMALS).to_numpy(), part, name, unit)
+    reached = {name: table["cumulative"].round(_DECIMALS).to_numpy() >= part for part, name in PARTS.items()}
+    notes = [f"{_count_text(int(flags.argmax()) + 1, unit)} {name}" for name, flags in reached.items() if flags.any()]
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
     label_signs.draw_key(chart, [*label_signs.counts_by_label(labels.head(SIGNED)), *of])
     chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
-    chart.update_xaxes(title=f"{unit}s, from the heaviest", tickformat=",", showgrid=False, zeroline=False)
+    chart.update_xaxes(title="<br>".join([f"{unit}s, from the heaviest", *notes]), tickformat=",", showgrid=False, zeroline=False)
     if n > LINEAR:
         chart.update_xaxes(type="log", range=[-0.02, 1.02 * np.log10(n)], dtick=1)
     else:
@@ -74,25 +74,3 @@ def _hover(row: Any, k: int, unit: str) -> str:
 
 def _count_text(k: int, unit: str) -> str:
     return f"1 {unit} holds" if k == 1 else f"{k:,} {unit}s hold"
-
-
-def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str, unit: str) -> None:
-    """Write the number of neighbours behind a part of the prior where the steps pass it, on the empty side of the curve."""
-    n, reached = len(cumulative), cumulative >= part
-    if not reached.any():
-        return
-    k = int(reached.argmax()) + 1
-    x, last = (np.log10([k, n])) if n > LINEAR else (k, n)
-    rightwards = x < 0.5 * last
-    chart.add_annotation(
-        x=x,
-        y=100 * part,
-        text=f"{_count_text(k, unit)} {name}",
-        xanchor="left" if rightwards else "right",
-        yanchor="top" if rightwards else "bottom",
-        ax=30 if rightwards else -30,
-        ay=10 if rightwards else -10,
-        arrowcolor=theme.BASELINE,
-        arrowhead=0,
-        arrowwidth=1,
-    )

@@ -20,7 +20,7 @@ _CLOSEST = (
 _SMALLEST, _LARGEST, _STAR = 6, 24, 17  # pixels across the lightest neighbour, the heaviest, and the query
 _NAME_LENGTH = 14  # characters of a symbol; the hover shows the full symbol
 _SHARE_LENGTH = 6  # characters of the sign before a symbol and the percentage after it
-_CHARACTER_PX, _BELOW_PX = 7, 55 + 2 * drawing.TEXT_PX  # width of a character; space below the plot for the axis and remarks
+_CHARACTER_PX = 7  # width of a character
 
 
 def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
@@ -45,7 +45,9 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
     _draw_marks(chart, others, "other", marker, [drawing.escape(symbol) for symbol in others["symbol"]])
     _draw_neighbours(chart, neighbours)
-    _draw_query(chart, query_rows)
+    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible in light and in dark
+    star = {"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}}
+    _draw_marks(chart, query_rows, "query", star, [f"{drawing.escape(symbol)}, the query" for symbol in query_rows["symbol"]])
     right = _draw_names(chart, pd.concat([neighbours.head(NAMED), query_rows]), x, y)
     label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share"])
     chart.update_layout(height=HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": right})
@@ -83,12 +85,6 @@ def _draw_neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
     _draw_marks(chart, table, "neighbour", marker, [_hover(row) for row in table.itertuples()])
 
 
-def _draw_query(chart: go.Figure, table: pd.DataFrame) -> None:
-    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible in light and in dark
-    marker = {"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}}
-    _draw_marks(chart, table, "query", marker, [f"{drawing.escape(symbol)}, the query" for symbol in table["symbol"]])
-
-
 def _draw_marks(chart: go.Figure, table: pd.DataFrame, name: str, marker: dict[str, Any], hover: list[str]) -> None:
     chart.add_scatter(
         x=table["x"],
@@ -114,38 +110,24 @@ def _hover(row: Any) -> str:
 
 
 def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
-    """Write symbols to the right of the plot, with leaders to their marks; return their width in pixels."""
-    plot_px = HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX
-    line = drawing.TEXT_PX * (y[1] - y[0]) / plot_px  # height of a line of text in units of the axis
-    table = table.sort_values("y", kind="stable")
-    for row, level in zip(table.itertuples(), _spread_levels(table["y"].to_numpy(dtype=np.float64), line, y), strict=True):
-        _draw_name(chart, row, (x[1], level))
+    """Write symbols evenly spaced to the right of the plot, with leaders to their marks; return their width in pixels."""
+    levels = np.linspace(*y, len(table) + 2)[1:-1]
+    for row, level in zip(table.sort_values("y", kind="stable").itertuples(), levels, strict=True):
+        share = f"{label_signs.sign_markup(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
+        chart.add_annotation(
+            x=row.x,
+            y=row.y,
+            ax=x[1],
+            ay=level,
+            axref="x",
+            ayref="y",
+            xanchor="left",
+            text=f"<b>★ {_italic(row.symbol)}</b>" if row.kind == "query" else share,
+            font_size=drawing.SMALL,
+            arrowcolor=theme.BASELINE,
+            arrowhead=0,
+            arrowwidth=1,
+            standoff=row.size / 2,
+        )
     longest = min(_NAME_LENGTH, max(table["symbol"].str.len(), default=0))
     return 8 + _CHARACTER_PX * (longest + _SHARE_LENGTH)
-
-
-def _draw_name(chart: go.Figure, row: Any, name_at: tuple[float, float]) -> None:
-    share = f"{label_signs.sign_markup(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
-    chart.add_annotation(
-        x=row.x,
-        y=row.y,
-        ax=name_at[0],
-        ay=name_at[1],
-        axref="x",
-        ayref="y",
-        xanchor="left",
-        text=f"<b>★ {_italic(row.symbol)}</b>" if row.kind == "query" else share,
-        font_size=drawing.SMALL,
-        arrowcolor=theme.BASELINE,
-        arrowhead=0,
-        arrowwidth=1,
-        standoff=row.size / 2,
-    )
-
-
-def _spread_levels(wanted: Floats, step: float, ends: tuple[float, float]) -> Floats:
-    """Return increasing levels at least `step` apart, between the ends and close to the wanted (increasing) levels."""
-    steps = step * np.arange(len(wanted))
-    raised, lowered = np.maximum.accumulate(wanted - steps), np.minimum.accumulate((wanted - steps)[::-1])[::-1]
-    levels: Floats = np.clip((raised + lowered) / 2 + steps, ends[0] + steps, ends[1] - steps[::-1])
-    return levels

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, forest_plot, theme
+from core.plots import drawing, forest_plot
 from core.plots.forest_plot import Row, ends_of
 from core.texts import estimate_text
 
@@ -25,32 +25,11 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     """Draw one row of the forest plot for each difference, grouped by metric, with the line of no change.
 
     table: metric, unit (as in `_NAMES`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
-    mean that such runs can detect, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
+    mean that such runs can detect, in AUROC; NaN: unknown.
     """
-    has_band = not np.isnan(detectable) and table["metric"].eq("mean").any()
-    words = f"detectable ±{detectable:.3f}" if has_band else ""
+    words = "" if np.isnan(detectable) else f"detectable ±{detectable:.3f}"
     rows = forest_plot.rows_in_blocks(table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else "")
-    chart = forest_plot.draw_forest(
-        rows,
-        [drawing.Line(0.0, "no change", dash="dot")],
-        "change of the AUROC",
-        (-detectable, detectable) if has_band else (),
-    )
-    if has_band:
-        # Shade the changes that are too small to detect, behind the rows of the mean
-        first = next(i for i, row in enumerate(rows) if row.is_heading and row.name == "mean")
-        after = next((i for i in range(first + 1, len(rows)) if rows[i].is_heading), len(rows))
-        chart.add_shape(
-            type="rect",
-            x0=-detectable,
-            x1=detectable,
-            y0=first - 0.5,
-            y1=after - 0.5,
-            fillcolor=drawing.transparent(theme.BASELINE, 0.2),
-            line_width=0,
-            layer="between",
-        )
-    return chart
+    return forest_plot.draw_forest(rows, [drawing.Line(0.0, "no change", dash="dot")], "change of the AUROC")
 
 
 def _row(row: Any) -> Row:

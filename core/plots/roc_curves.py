@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import textwrap
 from collections.abc import Mapping
 from typing import Final
 
@@ -23,13 +23,8 @@ COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
 CONTROL: Final = NO_BIOLOGY  # drawn dashed
 _LINE_LENGTH: Final = 22  # characters that fit into the narrowest panel, on a page of 900 px
-_NAME_LENGTH: Final = 16  # characters of a name on a line that ends with an AUROC
-_LINE, _GAP, _ROOM = (
-    0.055,
-    0.03,
-    0.46,
-)  # heights of a line, of the gap between names, and of the empty corner, as shares of the panel
-_WORD = re.compile(r"[^\s_./-]*[\s_./-]|[^\s_./-]+")
+_NAME_STEP: Final = 0.14  # height of a name of two lines, as a share of the panel
+_ROOM: Final = 0.46  # height of the empty corner
 POINTS: Final = 500  # of a curve; an omitted corner is within 2 / 499 of a drawn one, less than the width of a line
 
 
@@ -100,28 +95,24 @@ def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, co
 def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
     """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name is at the top.
 
-    A long name continues on the next line. If the corner is too small for all names, they are cut.
+    A long name continues on a second line, and is cut there.
     """
     curves = sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))
-    names = [_lines_of(who) for _, who in curves]
-    if sum(_LINE * len(lines) + _GAP for lines in names) > _ROOM - _LINE:
-        names = [[drawing.escape(who, len(who) if who == CONTROL else _NAME_LENGTH)] for _, who in curves]
-    gap = min(_GAP, max(0.0, (_ROOM - _LINE) / len(names) - _LINE))
-    top = _LINE + sum(_LINE * len(lines) + gap for lines in names)
-    for k, ((area, who), lines) in enumerate(zip(curves, names, strict=True)):
+    step = min(_NAME_STEP, _ROOM / len(curves))
+    for k, (area, who) in enumerate(curves):
         curve = part[part["who"] == who]
         fpr = 0.5 * 0.75**k
-        height = _LINE * len(lines)
+        words = textwrap.wrap(f"{who} {area:.3f}", _LINE_LENGTH, max_lines=2, placeholder=f"… {area:.3f}")
         chart.add_annotation(
             x=fpr,
             y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),
             ax=0.47,
-            ay=top - height / 2,
+            ay=0.05 + (len(curves) - 0.5 - k) * step,
             axref=f"x{column}",
             ayref=f"y{column}",
             xanchor="left",
             align="left",
-            text=f"{'<br>'.join(lines)} {area:.3f}",
+            text="<br>".join(map(drawing.escape, words)),
             font_size=drawing.SMALL,
             arrowcolor=theme.CHOSEN if who == chosen else theme.BASELINE,
             arrowhead=6,
@@ -130,17 +121,6 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
             row=1,
             col=column,
         )
-        top -= height + gap
-
-
-def _lines_of(who: str) -> list[str]:
-    """Return a name as lines that fit, broken between words; the control's name is one line."""
-    lines = [""]
-    for word in [who] if who == CONTROL else _WORD.findall(who):
-        if lines[-1] and len(lines[-1] + word.rstrip()) > _NAME_LENGTH:
-            lines.append("")
-        lines[-1] += word
-    return [drawing.escape(line.rstrip(), _LINE_LENGTH) for line in lines]
 
 
 def _label_panel(chart: go.Figure, column: int, title: str) -> None:

@@ -61,9 +61,12 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     )
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _draw_best(chart, best, spans, float(table["mean"].max()))
+    _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
-    label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
+    label_signs.draw_key(
+        chart,
+        ["✚ your weights", f"○ best weights {number_text(float(table['mean'].max()))}", "outline: within one standard error"],
+    )
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
         room = 0.012 * (span[1] - span[0])  # room for a ring along the edge
@@ -102,24 +105,6 @@ def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> N
             showscale=False,
             hoverinfo="skip",
         )
-
-
-def _draw_best(chart: go.Figure, best: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float) -> None:
-    """Draw a small mark with the value at its side towards the middle of the plot."""
-    _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
-    right, up = np.where(np.less(best, np.mean(spans, axis=1)), 1, -1).tolist()
-    chart.add_annotation(
-        x=best[0],
-        y=best[1],
-        text=f"best {number_text(mean)}",
-        xanchor="left" if right > 0 else "right",
-        yanchor="bottom" if up > 0 else "top",
-        xshift=8 * right,
-        yshift=6 * up,
-        showarrow=False,
-        font={"color": _INK, "size": drawing.SMALL},
-        bgcolor=drawing.transparent(_EDGE, 0.85),
-    )
 
 
 def _draw_mark(chart: go.Figure, weights: tuple[float, float], name: str, marker: dict[str, object]) -> None:

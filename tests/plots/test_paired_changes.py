@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from core.plots import paired_changes, theme
 
@@ -29,13 +28,3 @@ def test_differences_stand_under_their_metric() -> None:
     assert (list(judged.x), list(judged.y)) == ([0.02], [2])
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
-
-
-@pytest.mark.soak
-def test_what_cannot_be_seen_is_shaded_in_the_rows_of_the_mean() -> None:
-    chart = paired_changes.figure(TABLE, 0.1)
-    band = chart.layout.shapes[1]
-    assert (band.type, band.x0, band.x1, band.y0, band.y1) == ("rect", -0.1, 0.1, 2.5, 4.5)
-    low, high = chart.layout.xaxis.range
-    assert low < -0.1 < 0.1 < high
-    assert len(paired_changes.figure(TABLE[TABLE["metric"] == "DE"], 0.1).layout.shapes) == 1  # no mean, no band

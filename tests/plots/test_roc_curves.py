@@ -63,5 +63,5 @@ def test_curves_and_chance_are_named_in_each_panel() -> None:
     chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, NO_BIOLOGY: CONTROL}))
     names = [(note.xref, note.text) for note in chart.layout.annotations]
     for panel, of_run, of_control in (("x", "0.750", "0.500"), ("x2", "1.000", "0.000")):
-        ends = {text.split()[-1] for xref, text in names if xref == panel}
+        ends = {text.replace("<br>", " ").split()[-1] for xref, text in names if xref == panel}
         assert ends == {"0.5", of_run, of_control}
