@@ -112,6 +112,7 @@ def _hover(row: Any) -> str:
 def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
     """Write symbols evenly spaced to the right of the plot, with leaders to their marks; return their width in pixels."""
     levels = np.linspace(*y, len(table) + 2)[1:-1]
+    row: Any
     for row, level in zip(table.sort_values("y", kind="stable").itertuples(), levels, strict=True):
         share = f"{label_signs.sign_markup(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
         chart.add_annotation(

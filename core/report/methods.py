@@ -50,36 +50,25 @@ _SLICES = (
 _WITHIN = (
     "Within a gene, only pairs of rows of the same gene count; a mean over genes counts each gene with both classes equally."
 )
+_DEFINITIONS: list[tuple[str, object]] = [
+    *PROBABILITY_HELP.items(),
+    ("Rank scores", RANK_HELP),
+    ("AUROC", _AUROC),
+    *SCORE_HELP.items(),
+    ("Folds and cells", FOLDS),
+    ("Leave-one-out", LEAVE_ONE_OUT),
+    ("Intervals", _INTERVALS),
+    (NO_BIOLOGY.capitalize(), _BASELINE),
+    ("Slices", _SLICES),
+    ("Within a gene", _WITHIN),
+    ("Calibration", _CALIBRATION),
+    ("Stand-ins", _STAND_INS),
+    ("Comparisons", _COMPARISON),
+    ("Briefs", _BRIEFS),
+]
 
 
 def show_methods(material: Material) -> Html:
     """Return how each run was scored, then the definitions."""
     scored = [(run.name, " ".join(material.score(run.id).caveats or ("No labels here, so no score.",))) for run in material.runs]
-    return join(
-        [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
-    )
-
-
-def _definitions(material: Material) -> list[tuple[str, object]]:
-    """Return each term with its meaning; those that only some runs need only for these."""
-    found: list[tuple[str, object]] = [
-        *PROBABILITY_HELP.items(),
-        ("AUROC", _AUROC),
-        *SCORE_HELP.items(),
-        ("Intervals", _INTERVALS),
-        (NO_BIOLOGY.capitalize(), _BASELINE),
-        ("Slices", _SLICES),
-        ("Within a gene", _WITHIN),
-        ("Calibration", _CALIBRATION),
-        ("Stand-ins", _STAND_INS),
-        ("Comparisons", _COMPARISON),
-        ("Briefs", _BRIEFS),
-    ]
-    if any(run.has_rank_scores for run in material.runs):
-        found.insert(2, ("Rank scores", RANK_HELP))
-    scored = {material.score(run.id).whole.scored for run in material.runs}
-    if any("cells" in words for words in scored):
-        found.append(("Folds and cells", FOLDS))
-    if "leave-one-out" in scored:
-        found.append(("Leave-one-out", LEAVE_ONE_OUT))
-    return found
+    return join([element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_DEFINITIONS)])

@@ -13,7 +13,7 @@ from core.report.figures.registry import KINDS
 from core.report.markup import Html, element, join
 from core.report.material import Material
 from core.report.methods import show_methods
-from core.report.parts import Parts, Sections
+from core.report.parts import Parts
 from core.report.provenance import show_provenance
 from core.report.question import answer_sentences, find_abstract, question_text
 from core.report.tables import table
@@ -30,7 +30,7 @@ def make_page(parts: Parts) -> Document:
     material = parts.material
     verdict, *rest = answer_sentences(material)
     answer = join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
-    stops = [show_stop(key, one, parts.links) for key, one in parts.stops.items()]
+    stops = [show_stop(key, one, parts.links, "h3", "stop") for key, one in parts.stops.items()]
     sections = [
         ("abstract", "Abstract", show_abstract(parts)),
         ("answer", question_text(material), answer),
@@ -65,24 +65,11 @@ def show_marks(material: Material) -> list[Html]:
 
 def _appendix(parts: Parts) -> list[Part]:
     """Return the figures that do not come first, by kind."""
-    if not parts.appendix:
-        return []
-    drawn = {kind: [keyed for keyed in figures if keyed[1].chart is not None] for kind, figures in parts.appendix.items()}
     blocks = [
         join([element("h3", KINDS[kind].title), *(_figure(key, found, "h4") for key, found in figures)])
-        for kind, figures in drawn.items()
-        if figures
+        for kind, figures in parts.appendix.items()
     ]
-    return [("appendix", "Appendix", join([*blocks, *_not_drawn(parts.appendix)]))]
-
-
-def _not_drawn(appendix: Sections) -> list[Html]:
-    """Return why some figures have nothing to draw: each reason once, with the figures that it holds for."""
-    reasons: dict[str, list[str]] = {}
-    for found in (found for figures in appendix.values() for _, found in figures if found.chart is None):
-        reasons.setdefault(found.sentence, []).append(found.title)
-    lines = [element("li", reason, " ", element("span", ", ".join(titles), class_="muted")) for reason, titles in reasons.items()]
-    return [element("h3", "Nothing to draw"), element("ul", *lines)] if lines else []
+    return [("appendix", "Appendix", join(blocks))] if blocks else []
 
 
 def _contents(sections: Sequence[Part], material: Material) -> Html:

@@ -10,7 +10,7 @@ from core.report.material import Material
 from core.report.page import show_abstract, show_marks
 from core.report.parts import Parts
 from core.report.question import question_text
-from core.report.walk import show_slide
+from core.report.walk import show_stop
 from core.version import describe
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
@@ -33,7 +33,7 @@ def make_slides(parts: Parts) -> Document:
         show_words("title", parts.title, title),
         show_words("abstract", question_text(material), [show_abstract(parts)]),
         *(_figure(key, found) for key, found in parts.figures if found.chart is not None),
-        *(show_slide(key, shown, parts.links) for key, shown in parts.stops.items()),
+        *(show_stop(key, shown, parts.links) for key, shown in parts.stops.items()),
         *_explorers(material),
         show_words("end", "Sources of these numbers", sources),
     ]

@@ -95,7 +95,7 @@ def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
     known = (byline.words, f"dataset {datasets.find(db, dataset).name}", count_text(n, "stop"))
     slides = [
         show_words("title", name, [element("p", " · ".join(filter(None, known)))]),
-        *(show_slide(key, one, links) for key, one in keyed.items()),
+        *(show_stop(key, one, links) for key, one in keyed.items()),
     ]
     return render(make_deck(name, slides, figures_of(keyed)))
 
@@ -105,8 +105,11 @@ def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
     return {key: one.figure for key, one in keyed.items() if one.figure is not None}
 
 
-def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
-    """Return a stop as a slide: its sentence as the title, then its content."""
+def show_stop(key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: str = "slide stop") -> Html:
+    """Return a stop as a slide, or as a part of the report: its sentence as the title, then its content.
+
+    tag: of the title. kind: of the part, for the style sheet.
+    """
     stop = shown.stop
     address, words = links.of(stop)
     said = stop.sentence or stop.title
@@ -114,7 +117,7 @@ def show_slide(key: str, shown: ShownStop, links: Links) -> Html:
     if shown.figure is not None:
         below += [shown.figure.caption, " · "]
     link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
-    return element("section", element("h2", said), *_stop_content(key, shown), link, class_="slide stop")
+    return element("section", element(tag, said), *_stop_content(key, shown), link, class_=kind)
 
 
 def _stop_content(key: str, shown: ShownStop) -> list[Html]:
@@ -156,13 +159,3 @@ def _brief(event: Mapping[str, object], title: str) -> Html:
     role = str(event["role"])
     text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
     return element("div", element("h3", title), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
-
-
-def show_stop(key: str, shown: ShownStop, links: Links) -> Html:
-    """Return a stop as a part of the report."""
-    address, words = links.of(shown.stop)
-    link = element("a", words, href=address, target="_blank", rel="noopener")
-    head = [element("h3", shown.stop.sentence or shown.stop.title), element("p", shown.stop.title, " · ", link, class_="kind")]
-    if shown.figure is not None:
-        return element("figure", *head, chart_place(key, shown.figure), element("figcaption", shown.figure.caption))
-    return element("div", *head, *_stop_content(key, shown), class_="stop")

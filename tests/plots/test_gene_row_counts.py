@@ -31,8 +31,8 @@ def test_genes_of_many_rows_are_counted_together() -> None:
 def test_shares_with_whiskers_beside_the_overall_share() -> None:
     chart = gene_row_counts.figure(gene_row_counts.table(LABELS, GENES))
     dots = chart.data[0]
-    assert list(dots.y) == [0, 100]
-    assert list(chart.layout.xaxis.ticktext) == ["1", "2"]
-    np.testing.assert_allclose(dots.error_y.array, [65.76, 0], atol=0.01)
-    np.testing.assert_allclose(dots.error_y.arrayminus, [0, 65.76], atol=0.01)
-    assert [shape.y0 for shape in chart.layout.shapes] == [50]  # two of four rows
+    assert list(dots.x) == [0, 1]
+    assert list(chart.layout.yaxis.ticktext) == ["1", "2"]
+    np.testing.assert_allclose(dots.error_x.array, [0.6576, 0], atol=1e-4)
+    np.testing.assert_allclose(dots.error_x.arrayminus, [0, 0.6576], atol=1e-4)
+    assert [shape.x0 for shape in chart.layout.shapes] == [0.5]  # two of four rows
