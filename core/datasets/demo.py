@@ -78,7 +78,7 @@ def simulate(seed: int = 0) -> Demo:
         tuple(world.symbols[i] for i in covered.tolist()),
         world.embedding[covered],
         runs,
-        {world.symbols[i]: library.describe(i) for i in used.tolist()},
+        {world.symbols[i]: library.gene_info(i).body.get("summary") or f"[no summary] {world.symbols[i]}" for i in used.tolist()},
     )
 
 

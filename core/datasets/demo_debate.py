@@ -7,10 +7,10 @@ are those that an import of such a run has (traces).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,8 @@ EFFECT nolink: What was retrieved stops short of the pair itself, so the case re
 EFFECT program: {gene} is listed in the {program} program, which moves after many perturbations of this kind.
 EFFECT program: The gene class places {gene} in {program}, one of the programs that respond to loss of core functions.
 EFFECT unlisted: {gene} stands outside the curated programs, but those cover only part of the responsive genes.
-EFFECT near: {partner}, the closest analogue of {pert} (score {score}), changed {de} of its {n} measured targets.
-EFFECT near: Among the network partners of {pert}, led by {partner}, {near} of the labelled rows changed.
+EFFECT near: {symbol}, the closest analogue of {pert} (score {score}), changed {de} of its {n} measured targets.
+EFFECT near: Among the network partners of {pert}, led by {symbol}, {near} of the labelled rows changed.
 EFFECT rates: With {base} of comparable rows changed, the prior is far from negligible.
 EFFECT close: Taken together, a detectable change of {gene} is the better reading.
 EFFECT close: The judge should put this row above the base rate.
@@ -54,24 +54,21 @@ NULL nolink: What is written of {pert} stops well before {gene}.
 NULL program: Being listed in {program} says what {gene} does, not that {pert} controls it.
 NULL unlisted: No curated program lists {gene}, which removes the usual route for an indirect response.
 NULL near: The analogues of {pert} changed {near} of their targets, which singles out none of them.
-NULL near: If {pert} acted on {gene}, its partners might too; {partner} changed {de} of {n} targets.
+NULL near: If {pert} acted on {gene}, its partners might too; {symbol} changed {de} of {n} targets.
 NULL rates: The base rate already favours no change, since only {base} of comparable rows moved.
 NULL close: The most economical conclusion is that {gene} does not move.
 NULL close: The evidence is general where it would have to be specific.
 DIRECTION open: If {gene} responds to the loss of {pert}, it should {rise}.
 DIRECTION open: The likelier outcome for {gene} without {pert} is a {rise}.
-DIRECTION link with: {ref} gives the sign directly: without {pert}, {topic} is {higher}.
-DIRECTION link with: The reported effect on {topic} ({ref}) carries over to {gene}, which is annotated there.
-DIRECTION link against: One passage, {ref}, points the other way for {topic}, but only in part of the cultures.
-DIRECTION link against: {ref} measured {topic} early, before the compensation that would bring {gene} to a {rise}.
+DIRECTION link: {ref} reports that loss of {pert} {verb} {topic}, and a {rise} of {gene} can be squared with that.
+DIRECTION link: {ref} measured {topic} early, before the compensation that would bring {gene} to a {rise}.
 DIRECTION nolink: No passage gives a sign for this pair, so the class and the analogues decide.
 DIRECTION nolink: The literature does not settle the sign, and the other evidence should be read for it.
-DIRECTION expect with: The gene class expects {program} to {rise} after loss of core functions, and {gene} is in it.
-DIRECTION expect against: The usual expectation for {program} is the opposite, a tendency and no rule for {gene}.
-DIRECTION expect none: No curated program fixes the sign for {gene}, which leaves room for the effect of {pert} itself.
-DIRECTION near: Of the changes after loss of analogues such as {partner}, {near_side} are {higher} (overall {base_side}).
-DIRECTION near: Partners of {pert} such as {partner} lean this way in {near_side} of changes, against {base_side} overall.
-DIRECTION rates: Overall, {base_side} of changed rows go this way.
+DIRECTION program: What {program} does after loss of core functions is a tendency and no rule for {gene}.
+DIRECTION unlisted: No curated program fixes the sign for {gene}, which leaves room for the effect of {pert} itself.
+DIRECTION near: Of the changes after loss of analogues such as {symbol}, {near_up} are increases (overall {base_up}).
+DIRECTION near: Partners of {pert} such as {symbol} rise in {near_up} of changes, against {base_up} overall.
+DIRECTION rates: Overall, {base_up} of changed rows are increases.
 DIRECTION close: So a {rise} of {gene} is the better call.
 DIRECTION close: Weighing this, {gene} should {rise} rather than the reverse.
 EFFECT rebuttal: NULL sets {cite} aside, but offers no measurement that excludes a response of {gene}.
@@ -106,8 +103,8 @@ class Dossier(NamedTuple):
     pert: str
     gene: str
     evidence: tuple[Evidence, ...]
-    words: Mapping[str, str]
-    points: Mapping[str, Sequence[str]]
+    words: Mapping[str, Any]
+    points: Sequence[str]
     pull: tuple[float, float]
     base: tuple[float, float]
 
@@ -116,25 +113,20 @@ class Library:
     """The tools' answers; equal questions get the same object."""
 
     def __init__(self, world: World, rng: np.random.Generator) -> None:
-        self.world, self._n = world, len(world.symbols)
-        stray = rng.random((self._n, 2)) < 0.25  # one annotation in four is of some other program
-        others = rng.integers(len(PROGRAMS), size=stray.shape)
-        self._programs = np.where(stray, others, world.program[:, None]).tolist()
-        self._terms = rng.integers(3, size=stray.shape).tolist()
-        self._status = rng.choice(["ok", "empty", "error", "offline"], 2 * self._n, p=[0.964, 0.012, 0.012, 0.012]).tolist()
-        self._listed = (rng.random(self._n) < 0.75) & np.isin(world.program, MOVING) & ~world.clone
+        self.world, n = world, len(world.symbols)
+        stray = rng.random(n) < 0.25  # one annotation in four is of some other program
+        self._annotated = np.where(stray, rng.integers(len(PROGRAMS), size=n), world.program)
+        self._status = rng.choice(["ok", "empty", "error", "offline"], n, p=[0.964, 0.012, 0.012, 0.012]).tolist()
+        self._listed = (rng.random(n) < 0.75) & np.isin(world.program, MOVING) & ~world.clone
         self._reported = world.effect + rng.standard_normal(world.effect.shape)
         unit = world.effect / np.maximum(np.linalg.norm(world.effect, axis=1, keepdims=True), 1e-12)
-        noise = rng.standard_normal((self._n, len(world.perts["train"])))
+        noise = rng.standard_normal((n, len(world.perts["train"])))
         self._alike: Floats = unit @ unit[world.perts["train"]].T + 0.5 * noise
         self._answers: dict[tuple[str, str, str], Evidence] = {}
 
-    def _answer(self, tool: str, key: str, view: str, make: Callable[[], tuple[str, Mapping[str, Any]]]) -> Evidence:
-        if (tool, key, view) not in self._answers:
-            status, body = make()
-            answer = Evidence(tool, key, cast(Any, status), "simulated", RETRIEVED, body if status == "ok" else {}, view)
-            self._answers[tool, key, view] = answer
-        return self._answers[tool, key, view]
+    def _answer(self, tool: str, key: str, body: Mapping[str, Any], status: Any = "ok", view: str = "") -> Evidence:
+        answer = Evidence(tool, key, status, "simulated", RETRIEVED, body if status == "ok" else {}, view)
+        return self._answers.setdefault((tool, key, view), answer)
 
     def program_of(self, i: int) -> Program:
         """Return the program that a symbol belongs to, listed or not."""
@@ -142,50 +134,35 @@ class Library:
 
     def gene_info(self, i: int) -> Evidence:
         """Return two annotated terms of a symbol; none of a clone."""
-        terms = zip(self._programs[i], self._terms[i], strict=True)
-        go = [] if self.world.clone[i] else sorted({PROGRAMS[program].terms[term] for program, term in terms})
-        symbol, role = self.world.symbols[i], ("Its product takes part in", "Needed for", "Acts in")[i % 3]
-        name = f"simulated factor {symbol[3:]}" if go else f"simulated clone {symbol}"
-        summary = f"{role} {' and '.join(go)}. Invented for the demo, and part of no real genome." if go else ""
-        body = {"symbol": symbol, "name": name, "summary": summary, "go": go}
-        return self._answer("gene_info", symbol, "", lambda: (self._status[i], body))
-
-    def describe(self, i: int) -> str:
-        """Return the text from which a space is built."""
-        return self.gene_info(i).body.get("summary") or f"[no summary] {self.world.symbols[i]}"
+        symbol, go = self.world.symbols[i], () if self.world.clone[i] else PROGRAMS[self._annotated[i]].terms[:2]
+        summary = f"Takes part in {' and '.join(go)}. Invented for the demo, and part of no real genome." if go else ""
+        body = {"symbol": symbol, "name": f"simulated gene {symbol}", "summary": summary, "go": list(go)}
+        return self._answer("gene_info", symbol, body, self._status[i])
 
     def gene_class(self, i: int) -> Evidence:
         """Return the curated program of a symbol: of most genes that can respond, and of no clone."""
-        body: dict[str, Any] = {"uncharacterised": bool(self.world.clone[i]), "program": None, "expected": None}
-        if self._listed[i]:
-            body |= {"program": self.program_of(i).name, "expected": self.program_of(i).expected}
-        return self._answer("gene_class", self.world.symbols[i], "", lambda: ("ok", body))
+        name, expected = (self.program_of(i).name, self.program_of(i).expected) if self._listed[i] else (None, None)
+        body = {"uncharacterised": bool(self.world.clone[i]), "program": name, "expected": expected}
+        return self._answer("gene_class", self.world.symbols[i], body)
 
     def base_rates(self, view: View) -> Evidence:
         """Return P(DE) and P(up given DE) of all rows in view."""
-
-        def make() -> tuple[str, Mapping[str, Any]]:
-            n, up, down = (int(count.sum()) for count in view[1:])
-            return "ok", {"n": n, "p_de": round((up + down) / n, 3), "p_up_given_de": round(up / (up + down), 3)}
-
-        return self._answer("base_rates", "all rows in view", view.name, make)
+        n, up, down = (int(count.sum()) for count in view[1:])
+        body = {"n": n, "p_de": round((up + down) / n, 3), "p_up_given_de": round(up / (up + down), 3)}
+        return self._answer("base_rates", "all rows in view", body, view=view.name)
 
     def neighbours(self, pert: int, view: View) -> Evidence:
         """Return training perturbations that act alike, best first, with their labels in view."""
-
-        def make() -> tuple[str, Mapping[str, Any]]:
-            partners: list[Mapping[str, Any]] = []
-            for place in np.argsort(-self._alike[pert])[: 4 * PARTNERS].tolist():
-                other = self.world.perts["train"][place]
-                n, up, down = (int(count[other]) for count in view[1:])
-                if n and other != pert:
-                    score = int(np.clip(400 + 300 * self._alike[pert, place], 400, 999))
-                    counts = {"n": n, "de": up + down, "up": up, "down": down}
-                    partners.append({"symbol": self.world.symbols[other], "score": score, **counts})
-            status = self._status[self._n + pert] if partners else "empty"
-            return status, {"partners": partners[:PARTNERS]}
-
-        return self._answer("pathway_neighbours", self.world.symbols[pert], view.name, make)
+        partners: list[Mapping[str, Any]] = []
+        for place in np.argsort(-self._alike[pert])[: 4 * PARTNERS].tolist():
+            other = self.world.perts["train"][place]
+            n, up, down = (int(count[other]) for count in view[1:])
+            score = int(np.clip(400 + 300 * self._alike[pert, place], 400, 999))
+            if n:
+                symbol = self.world.symbols[other]
+                partners.append({"symbol": symbol, "score": score, "n": n, "de": up + down, "up": up, "down": down})
+        status = self._status[pert] if partners else "empty"
+        return self._answer("pathway_neighbours", self.world.symbols[pert], {"partners": partners[:PARTNERS]}, status, view.name)
 
     def report(self, pert: int, gene: int) -> int:
         """Return the sign of the reported effect of a perturbation on a gene's program, 0 for none."""
@@ -194,54 +171,48 @@ class Library:
         return int(np.sign(effect)) if is_known else 0
 
     def literature(self, pert: int, gene: int) -> Evidence:
-        """Return passages on a row: a report on the gene's program, and atlas entries."""
+        """Return passages on a row: a report on the gene's program, and an atlas entry."""
         p, g = (self.world.symbols[i] for i in (pert, gene))
         program, sign, found = self.program_of(gene), self.report(pert, gene), []
         if sign:
-            number, verb = pert * len(PROGRAMS) + int(self.world.program[gene]), "raises" if sign > 0 else "lowers"
-            text = f"Depleting {p} {verb} {program.name} readouts in {3 + pert % 6} of 9 simulated cultures."
-            found.append((number, f"Loss of {p} and {program.terms[pert % 3]}", text))
-        for i, symbol in ((pert, p), (gene, g)):
-            if not self.world.clone[i] and i % 5 < 3:
-                text = f"{symbol} is expressed in simulated macrophages; it follows the {self.program_of(i).name} program."
-                found.append((self._n * len(PROGRAMS) + i, f"An atlas entry for {symbol}", text))
+            number = pert * len(PROGRAMS) + int(self.world.program[gene])
+            text = f"Depleting {p} {_verb(sign)} {program.name} readouts in most of 9 simulated cultures."
+            found.append((number, f"Loss of {p} and {program.name}", text))
+        if not self.world.clone[gene]:
+            text = f"{g} is expressed in simulated macrophages; it follows the {program.name} program."
+            found.append((len(self._reported) * len(PROGRAMS) + gene, f"An atlas entry for {g}", text))
         status = self._status[(3 * pert + gene) % len(self._status)] if found else "empty"
         passages = [
             {"title": title, "text": text, "id": f"SIM-{number + 1:06d}", "co_mention": False} for number, title, text in found
         ]
-        return self._answer("literature", f"{p}|{g}", "", lambda: (status, {"passages": passages}))
+        return self._answer("literature", f"{p}|{g}", {"passages": passages}, status)
+
+
+def _verb(sign: int) -> str:
+    return "raises" if sign > 0 else "lowers"
 
 
 def build_dossier(library: Library, pert: int, gene: int, view: View) -> Dossier:
     """Return the dossier of a row, from the labels in its view."""
-    papers = library.literature(pert, gene)
+    papers, near, rates = library.literature(pert, gene), library.neighbours(pert, view), library.base_rates(view)
+    evidence = (*map(library.gene_info, (pert, gene)), *map(library.gene_class, (pert, gene)), rates, near, papers)
     link = library.report(pert, gene) if papers.status == "ok" else 0
-    near, rates, about = library.neighbours(pert, view), library.base_rates(view).body, library.gene_class(gene).body
-    evidence = (library.gene_info(pert), library.gene_info(gene), library.gene_class(pert), library.gene_class(gene))
     p, g = (library.world.symbols[i] for i in (pert, gene))
-    partners, program, expected = near.body.get("partners", []), about["program"], about["expected"]
+    partners, about = near.body.get("partners", []), evidence[3].body
+    program = about["program"]
     n, de, up = (sum(partner[key] for partner in partners) for key in ("n", "de", "up"))
-    base_de, base_up = rates["p_de"], rates["p_up_given_de"]
+    base_de, base_up = rates.body["p_de"], rates.body["p_up_given_de"]
     near_de, near_up = de / n if n else base_de, up / de if de else base_up
     ref = papers.body["passages"][0]["id"] if link else ""
-    words = {"pert": p, "gene": g, "ref": ref, "topic": library.program_of(gene).name, "program": str(program)}
-    words |= {"verb": "raises" if link > 0 else "lowers", "base": f"{base_de:.0%}", "base_up": f"{base_up:.0%}"}
-    words |= {"near": f"{near_de:.0%}", **{key: str(value) for key, value in (partners[0] if partners else {}).items()}}
-    words["partner"] = words.pop("symbol", "")
-    record = f"the record of {words['partner']}" if partners else "the base rate"
-    words["cite"] = f"passage {ref}" if link else f"the {program} program" if program else record
-    points = {side: ["link" if link else "nolink", "program" if program else "unlisted"] for side in SIDES["de"]}
-    lean = {"up": 1, "down": -1, None: 0}[expected]
-    for side, sign in (("UP", 1), ("DOWN", -1)):
-        stands = {1: "with", -1: "against", 0: "none"}
-        points[side] = [f"link {stands[link * sign]}" if link else "nolink", f"expect {stands[lean * sign]}"]
-        shares = {"base_side": base_up, "near_side": near_up}
-        words |= {f"{side} {name}": f"{share if sign > 0 else 1 - share:.0%}" for name, share in shares.items()}
-    points = {side: [*own, *(["near"] if de else []), "rates"] for side, own in points.items()}
+    shares = {"base": base_de, "base_up": base_up, "near": near_de, "near_up": near_up}
+    words = {"pert": p, "gene": g, "ref": ref, "topic": library.program_of(gene).name, "program": program, "verb": _verb(link)}
+    words |= {name: f"{share:.0%}" for name, share in shares.items()} | (partners[0] if partners else {})
+    words["cite"] = f"passage {ref}" if link else f"the {program} program" if program else "the base rate"
+    points = ["link" if link else "nolink", "program" if program else "unlisted", *(["near"] if de else []), "rates"]
+    lean = {"up": 1, "down": -1, None: 0}[about["expected"]]
     pull_de = 1.1 * abs(link) + (0.3 if program else -0.4) - 0.6 * about["uncharacterised"] + 2.0 * (near_de - base_de)
     pull = pull_de, 0.8 * link + 0.4 * lean + 1.5 * (near_up - base_up)
-    answers = (*evidence, library.base_rates(view), near, papers)
-    return Dossier(p, g, answers, words, points, pull, (base_de, base_up))
+    return Dossier(p, g, evidence, words, points, pull, (base_de, base_up))
 
 
 def judge(dossiers: Sequence[Dossier], weight: float, scatter: tuple[float, float], rng: np.random.Generator) -> Floats:
@@ -306,26 +277,20 @@ def _agent_row(dossier: Dossier, answer: Sequence[float]) -> RowResult:
 
 def brief(side: str, dossier: Dossier, rng: Random) -> str:
     """Return three to six sentences that argue for `side`: both genes, points of the dossier, a conclusion."""
-    table, words, points = side, dossier.words, list(dossier.points[side])
-    if side in SIDES["dir"]:
-        up = side == "UP"
-        own = {key: words[f"{side} {key}"] for key in ("base_side", "near_side")}
-        table, words = "DIRECTION", {**words, **own, "rise": "rise" if up else "fall", "higher": "higher" if up else "lower"}
-    if not points[0].startswith("link"):  # what is known of this very pair comes first
-        rng.shuffle(points)
-    return " ".join(_say(f"{table} {key}", words, rng) for key in ("open", *points[: rng.randint(1, 4)], "close"))
+    table = "DIRECTION" if side in SIDES["dir"] else side
+    words = {**dossier.words, "rise": "rise" if side == "UP" else "fall"}
+    points = rng.sample(dossier.points, rng.randint(1, len(dossier.points)))
+    return " ".join(_say(f"{table} {key}", words, rng) for key in ("open", *points, "close"))
 
 
 def _collapsed_brief(stage: str, side: str, dossier: Dossier, rng: Random) -> str:
-    letter, form = rng.choice(LETTERS[side]), rng.randrange(1000)
-    line, bare, both = COLLAPSE[stage]
-    if line <= form < line + bare:
-        return letter
+    letter = rng.choice(LETTERS[side])
     option, argued = _say(f"option {letter}", dossier.words, rng), brief(side, dossier, rng)
-    return option if form < line else f"{option}\n\n{argued}" if form < line + bare + both else argued
+    weights = (*COLLAPSE[stage], 1000 - sum(COLLAPSE[stage]))
+    return rng.choices((option, letter, f"{option}\n\n{argued}", argued), weights)[0]
 
 
-def _say(key: str, words: Mapping[str, str], rng: Random) -> str:
+def _say(key: str, words: Mapping[str, Any], rng: Random) -> str:
     return rng.choice(PHRASES[key]).format_map(words)
 
 

@@ -23,16 +23,16 @@ class Program(NamedTuple):
 
 
 PROGRAMS = (
-    Program("stress relay", ("unfolded load sensing", "relay kinase signalling", "repair factor induction"), 1.2, "up"),
-    Program("damage checkpoint", ("strand break sensing", "checkpoint arrest", "repair licensing"), 1.1, "up"),
-    Program("antiviral alarm", ("foreign RNA sensing", "alarm factor signalling", "antiviral state"), 0.8),
-    Program("cytokine burst", ("burst signalling", "chemoattractant release", "acute response"), 0.7),
-    Program("lipid handling", ("sterol uptake", "lipid droplet turnover", "fatty acid transfer"), 0.7),
-    Program("membrane traffic", ("vesicle budding", "endosomal sorting", "cargo recycling"), 0.6),
-    Program("antigen display", ("peptide loading", "display complex assembly", "surface presentation"), 0.5),
-    Program("cell metabolism", ("electron transfer", "carbon flux control", "cofactor recycling"), 0.3),
-    Program("ribosome assembly", ("subunit processing", "pre-rRNA folding", "subunit export"), -0.1, "down"),
-    Program("division cycle", ("spindle loading", "origin licensing", "mitotic exit"), -0.1, "down"),
+    Program("stress relay", ("unfolded load sensing", "relay kinase signalling", "repair factor induction"), 1.35, "up"),
+    Program("damage checkpoint", ("strand break sensing", "checkpoint arrest", "repair licensing"), 1.25, "up"),
+    Program("antiviral alarm", ("foreign RNA sensing", "alarm factor signalling", "antiviral state"), 0.95),
+    Program("cytokine burst", ("burst signalling", "chemoattractant release", "acute response"), 0.85),
+    Program("lipid handling", ("sterol uptake", "lipid droplet turnover", "fatty acid transfer"), 0.85),
+    Program("membrane traffic", ("vesicle budding", "endosomal sorting", "cargo recycling"), 0.75),
+    Program("antigen display", ("peptide loading", "display complex assembly", "surface presentation"), 0.65),
+    Program("cell metabolism", ("electron transfer", "carbon flux control", "cofactor recycling"), 0.45),
+    Program("ribosome assembly", ("subunit processing", "pre-rRNA folding", "subunit export"), 0.05, "down"),
+    Program("division cycle", ("spindle loading", "origin licensing", "mitotic exit"), 0.05, "down"),
     Program("neural remnant", ("synapse tethering", "axon guidance", "transmitter storage")),
     Program("germline remnant", ("gamete packaging", "sperm motility", "oocyte polarity")),
 )
@@ -107,7 +107,7 @@ def build_world(rng: np.random.Generator) -> World:
         n += sum(counts)
     perturbed, quiet = (np.isin(np.arange(n), np.concatenate([group[i] for group in groups.values()])) for i in (0, 2))
     program = np.where(quiet, _repeat_evenly(QUIET, n, rng), _repeat_evenly(MOVING, n, rng))
-    loadings = _loadings(program, quiet, rng)
+    loadings = _loadings(program, rng)
     effect = _effects(loadings, np.flatnonzero(perturbed), rng)
     rows = {size.split: _sample_rows(size, groups[size.split], effect, loadings, rng) for size in SIZES}
     clone = rng.random(n) < np.where(quiet, 0.35, 0.06)
@@ -129,19 +129,13 @@ def _symbols(clone: NDArray[np.bool_], rng: np.random.Generator) -> tuple[str, .
     syllables = [c + v for c, v in product("bdklmnrstv", "aeiou") if c + v not in ("ki", "ke")]  # those end in slurs
     names = ["Sim" + "".join(parts) for parts in product(syllables, syllables, ["", *"123456789"])]
     clones = [f"00000{a:02d}{b}{c:02d}Rik" for a, b, c in product(range(100), "ABCDEFGHIJKLMNOP", range(1, 25))]
-    named, numbered = (rng.choice(len(pool), len(clone), replace=False).tolist() for pool in (names, clones))
-    places = np.where(clone, np.cumsum(clone), np.cumsum(~clone)) - 1
-    pools = [(clones, numbered) if is_clone else (names, named) for is_clone in clone]
-    return tuple(pool[order[place]] for (pool, order), place in zip(pools, places.tolist(), strict=True))
+    named, numbered = (rng.choice(pool, len(clone), replace=False) for pool in (names, clones))
+    return tuple(np.where(clone, numbered, named).tolist())
 
 
-def _loadings(program: Ints, quiet: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+def _loadings(program: Ints, rng: np.random.Generator) -> Floats:
     """Return shape (n, n_programs): each symbol's part in each program, mostly in its own."""
-    n = len(program)
-    loadings = 0.15 * rng.standard_normal((n, len(PROGRAMS)))
-    second = np.where(quiet, rng.choice(QUIET, n), rng.choice(MOVING, n))
-    np.add.at(loadings, (np.arange(n), second), 0.4 * rng.random(n))
-    np.add.at(loadings, (np.arange(n), program), 1.0)
+    loadings: Floats = 0.2 * rng.standard_normal((len(program), len(PROGRAMS))) + np.eye(len(PROGRAMS))[program]
     return loadings
 
 
@@ -164,11 +158,10 @@ def _sample_rows(size: SplitSize, groups: list[Ints], effect: Floats, loadings: 
     shift *= np.exp(0.7 * rng.standard_normal(len(genes))) * ~itself  # some genes answer to much, many to little
     share = rng.uniform(0.06, 0.25, len(perts))  # of the genes that a perturbation changes
     changed = _rank(-np.abs(shift), axis=1) < (share * len(genes))[:, None]
-    per_pert = np.full(len(perts), size.changed // len(perts)) + (np.arange(len(perts)) < size.changed % len(perts))
+    per_pert = np.bincount(np.arange(size.changed) % len(perts))
     seen = changed & (_rank(np.where(changed, rng.random(changed.shape), np.inf), axis=1) < per_pert[:, None])
-    positives, unchanged = seen.sum(axis=0), ~changed & ~itself
-    per_gene = positives - (rng.random(len(genes)) < 0.04) * (positives > 1)  # a few genes lack one
-    matched = unchanged & (_rank(np.where(unchanged, rng.random(changed.shape), np.inf), axis=0) < per_gene)
+    unchanged = ~changed & ~itself
+    matched = unchanged & (_rank(np.where(unchanged, rng.random(changed.shape), np.inf), axis=0) < seen.sum(axis=0))
     pert, gene = np.nonzero(seen | matched)
     n_single = size.rows - len(pert)
     sign = np.where(seen[pert, gene], np.sign(shift[pert, gene]), 0).astype(np.int64)
