@@ -6,7 +6,6 @@ import pickle
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.embeddings.encoders import require_package
 from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, make_space
 from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
 from core.file_limits import refuse_bomb
+from core.packages import require_package
 from core.records import parse
 from core.texts import list_some
 
@@ -41,26 +40,9 @@ def read_scgpt(folder: Path, name: str) -> Space:
     Tokens such as <pad> are left out. Raise UnsafeFile for a checkpoint with anything but tensors, MissingPackage if torch is
     not installed, and InputError for files that do not match.
     """
-    rows = _vocabulary(folder / VOCABULARY)
-    weights = _tensors(folder / CHECKPOINT)[SCGPT_KEY]
+    rows = read_vocabulary(folder / VOCABULARY)
+    weights = read_tensors(folder / CHECKPOINT)[SCGPT_KEY]
     return _space_of_rows(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScgptModel:
-    """A scGPT checkpoint: the row of each gene and token, all tensors by name, and the arguments of its training."""
-
-    rows: dict[str, int]
-    tensors: dict[str, NDArray[Any]]
-    arguments: dict[str, Any]
-
-
-def read_scgpt_model(folder: Path) -> ScgptModel:
-    """Return a scGPT checkpoint with all its weights from `vocab.json`, `best_model.pt` and `args.json`. Raise the errors of
-    `read_scgpt`.
-    """
-    arguments = parse(dict[str, Any], read_file(folder / ARGUMENTS, MAX_VOCABULARY_BYTES), ARGUMENTS)
-    return ScgptModel(dict(_vocabulary(folder / VOCABULARY)), _tensors(folder / CHECKPOINT), arguments)
 
 
 def read_geneformer(folder: Path, name: str) -> Space:
@@ -98,11 +80,12 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
         raise InputError(f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})") from error
 
 
-def _vocabulary(path: Path) -> list[tuple[str, int]]:
+def read_vocabulary(path: Path) -> list[tuple[str, int]]:
+    """Return the genes and tokens of a scGPT checkpoint with their rows."""
     return list(parse(dict[str, int], read_file(path, MAX_VOCABULARY_BYTES), path.name).items())
 
 
-def _tensors(path: Path) -> dict[str, NDArray[Any]]:
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a scGPT checkpoint by name, SCGPT_KEY among them.
 
     Integer tensors keep their type; others become float32.

@@ -17,7 +17,7 @@ from core.errors import InputError, NotFound, Unreachable
 from core.net.retry import RetryPolicy
 from core.net.server_access import ServerAccess
 from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
-from core.packages import require_package as require_package
+from core.packages import require_package
 from core.texts import parse_json
 
 if TYPE_CHECKING:

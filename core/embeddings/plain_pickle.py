@@ -82,16 +82,15 @@ def read_pickled_vectors(path: Path) -> dict[str, Any]:
             f"{path.name}: a pickle of a split of conditions, as saved by GEARS. Target ranking reads splits from JSON "
             "(targets train --split FILE)"
         )
-    if not vectors or not all(type(key) is str and _is_vector(value) for key, value in vectors.items()):
+    if not vectors or not all(
+        type(key) is str and type(value) in (list, tuple) and value and all(type(number) in (int, float) for number in value)
+        for key, value in vectors.items()
+    ):
         raise UnknownFormat(f"{path.name}: a pickle of {_describe(found)}, expected str to lists of numbers (GenePT)")
     lengths = {len(value) for value in vectors.values()}
     if len(lengths) > 1:
         raise InputError(f"{path.name}: lists of {min(lengths):,} to {max(lengths):,} numbers, expected one length")
     return vectors
-
-
-def _is_vector(value: object) -> bool:
-    return type(value) in (list, tuple) and bool(value) and all(type(number) in (int, float) for number in value)  # type: ignore[attr-defined]
 
 
 def _check_instructions(content: bytes, source: str, allowed: Set[str], expected: str) -> None:

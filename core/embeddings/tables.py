@@ -45,19 +45,16 @@ def load_parquet(path: Path, name: str, *, named: bool = False, kept: Collection
         others = [field for field in schema if field.name != symbol]
         left_out = [] if named else [field.name for field in others if _is_text(field.type)]
         columns = [field.name for field in others if field.name not in left_out]
-        _refuse_no_numbers([field for field in others if field.name in columns and field.name not in _INDEX_NAMES], symbol, path)
+        of_numbers = [field for field in others if field.name in columns and field.name not in _INDEX_NAMES]
+        wrong = [each.name for each in of_numbers if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type))]
+        if wrong or not of_numbers:
+            raise InputError(f"{path.name}: {list_some(wrong) or 'no column'} beside {symbol!r}, expected columns of numbers")
         refuse_large(path, found.num_rows * len(columns) * _BYTES_A_NUMBER)
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
         refuse_large(path, text_bytes(table[symbol]))
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
     return _space_from_table(table, symbol, (path.name, name, kept), _note_texts(left_out))
-
-
-def _refuse_no_numbers(fields: Sequence[pa.Field], symbol: str, path: Path) -> None:
-    other = [field.name for field in fields if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))]
-    if other or not fields:
-        raise InputError(f"{path.name}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
 
 
 def _load_lists(path: Path, name: str, symbol: str, column: str) -> Space:
@@ -100,7 +97,11 @@ def load_text(
         raise UnknownFormat(f"{source}: starts with {header[0][:40]!r}")
     symbol = _symbol_column(header, header[:1] if not named or header[:1] == [""] else [], source)
     places = [i for i, column in enumerate(header) if column not in (*_INDEX_NAMES, symbol)]
-    texts = [] if named else [header[i] for i in places if _are_texts([cells[i] for cells in rows], style)]
+    texts = []  # columns with texts and not one number
+    for i in () if named else places:
+        cells = [row[i] for row in rows]
+        if any(cells) and all(style.read(cell) is None for cell in cells):
+            texts.append(header[i])
     # Types are set, not guessed, and no text means a missing value: NA and None are gene symbols.
     types = {column: pa.string() if column == symbol or column in texts else pa.float64() for column in header}
     try:
@@ -128,11 +129,6 @@ def _read_numbers(file: io.BufferedIOBase, table: Table, types: Mapping[str, pa.
                 column_types=types, null_values=[], strings_can_be_null=False, decimal_point=style.decimal
             ),
         )
-
-
-def _are_texts(cells: Sequence[str], style: NumberStyle) -> bool:
-    """Return whether cells hold texts and not one number."""
-    return any(cells) and all(style.read(cell) is None for cell in cells)
 
 
 def _note_texts(columns: Sequence[str]) -> list[str]:

@@ -16,8 +16,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.embeddings.checkpoints import SCGPT_KEY, read_scgpt_model
+from core.embeddings.checkpoints import (
+    ARGUMENTS,
+    CHECKPOINT,
+    MAX_VOCABULARY_BYTES,
+    SCGPT_KEY,
+    VOCABULARY,
+    read_tensors,
+    read_vocabulary,
+)
 from core.errors import InputError
+from core.file_io import read_file
+from core.records import parse
 from core.target_ranking.models.network import N_BINS, Network, NetworkShape
 
 N_TRAINED_LAYERS: Final = 4  # the last ones
@@ -43,39 +53,38 @@ class ScgptStart:
 def read_start(folder: Path, genes: tuple[str, ...], dropout: float) -> ScgptStart:
     """Return the start from a scGPT checkpoint for some genes.
 
-    Raise the errors of `read_scgpt_model`, and InputError if the checkpoint has none of the genes, or lacks a weight or an
+    Raise the errors of `read_tensors`, and InputError if the checkpoint has none of the genes, or lacks a weight or an
     argument.
     """
-    model = read_scgpt_model(folder)
-    wrong = [key for key in _ARGUMENTS.values() if type(model.arguments.get(key)) is not int]
+    arguments = parse(dict[str, Any], read_file(folder / ARGUMENTS, MAX_VOCABULARY_BYTES), ARGUMENTS)
+    place, tensors = dict(read_vocabulary(folder / VOCABULARY)), read_tensors(folder / CHECKPOINT)
+    wrong = [key for key in _ARGUMENTS.values() if type(arguments.get(key)) is not int]
     if wrong:
         raise InputError(f"{folder.name}: its arguments lack {', '.join(wrong)}, expected whole numbers")
-    sizes: dict[str, int] = {name: model.arguments[key] for name, key in _ARGUMENTS.items()}
+    sizes: dict[str, int] = {name: arguments[key] for name, key in _ARGUMENTS.items()}
     shape = NetworkShape(**sizes, dropout=dropout)
     try:
-        scale, offset = _batch_normalisation(model.tensors, shape.width)
+        scale, offset = _batch_normalisation(tensors, shape.width)
         # The vector of each bin: linear, ReLU, linear and layer normalisation of the bin's number
-        numbers, of = np.arange(N_BINS, dtype=np.float32)[:, None], model.tensors
-        hidden = np.maximum(numbers @ of["value_encoder.linear1.weight"].T + of["value_encoder.linear1.bias"], 0)
-        output = hidden @ of["value_encoder.linear2.weight"].T + of["value_encoder.linear2.bias"]
-        values = _normalise(output, model.tensors, "value_encoder.norm")
-        rows = np.array([model.rows[CELL_TOKEN], *(model.rows.get(gene, -1) for gene in genes)])
-        vectors = _normalise(model.tensors[SCGPT_KEY][np.maximum(rows, 0)], model.tensors, "encoder.enc_norm")
+        numbers = np.arange(N_BINS, dtype=np.float32)[:, None]
+        hidden = np.maximum(numbers @ tensors["value_encoder.linear1.weight"].T + tensors["value_encoder.linear1.bias"], 0)
+        output = hidden @ tensors["value_encoder.linear2.weight"].T + tensors["value_encoder.linear2.bias"]
+        values = _normalise(output, tensors, "value_encoder.norm")
+        rows = np.array([place[CELL_TOKEN], *(place.get(gene, -1) for gene in genes)])
+        vectors = _normalise(tensors[SCGPT_KEY][np.maximum(rows, 0)], tensors, "encoder.enc_norm")
     except (LookupError, ValueError) as error:
         raise InputError(f"{folder.name}: is not a complete scGPT checkpoint ({type(error).__name__}: {error})") from error
     found = rows[1:] >= 0
     features = np.where(found[:, None], vectors[1:], 0) * scale
     # Checkpoints of flash attention name the three projections Wqkv.
     prefix = "transformer_encoder."
-    names = {
-        name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in model.tensors if name.startswith(prefix)
-    }
+    names = {name: name.replace(prefix, "encoder.").replace("Wqkv.", "in_proj_") for name in tensors if name.startswith(prefix)}
     weights = {
         "gene.weight": np.eye(shape.width, dtype=np.float32),
         "gene.bias": np.zeros(shape.width, dtype=np.float32),
         "value.weight": (values * scale + offset).astype(np.float32),
         "cell.weight": ((vectors[:1] + values[:1]) * scale + offset).astype(np.float32),
-        **{new: model.tensors[name] for name, new in names.items()},
+        **{new: tensors[name] for name, new in names.items()},
     }
     if not found.any():
         raise InputError(f"{folder.name}: has none of the {len(found):,} genes, expected the symbols of the cells")

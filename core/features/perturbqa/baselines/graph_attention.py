@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from core.embeddings.encoders import require_package
 from core.features.perturbqa.baselines.attention_settings import (
     DROPOUT,
     FEED_FORWARD,
@@ -25,6 +24,7 @@ from core.features.perturbqa.baselines.attention_settings import (
     AttentionGrid,
 )
 from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
+from core.packages import require_package
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows
