@@ -42,7 +42,7 @@ class CellFile:
         index = read_frame(file, "var", lambda _: False).index
         self.gene_names = GeneNames(tuple(clean(str(name)) for name in index))
         self.n_cells: int = len(self.obs)
-        self._is_log = False
+        self.is_log = False  # whether `blocks` gives expm1 of what the file has
         self._values = open_values(file, (self.n_cells, self.n_genes), in_memory=not backed, layer=layer)
 
     @property
@@ -59,10 +59,6 @@ class CellFile:
         with damage_named(str(self.path)):
             var = read_frame(self._file, "var", lambda name: name == given or is_name_column(name))
         self.gene_names = choose_gene_names(self.path, var, wanted, given)
-
-    def take_log(self, values: ValueScale | None) -> None:
-        """Make `blocks` give expm1 of what the file has, if that is log1p of normalised counts."""
-        self._is_log = values == "log1p"
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[tuple[slice, Values]]:
         """Yield (which cells, their values of shape (n_cells in the block, n_genes)) in the file's order.
@@ -86,7 +82,7 @@ class CellFile:
             block = self._values[rows]
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise InputError(f"{self.path}: cells {rows.start + 1:,} to {rows.stop:,} cannot be read ({error})") from error
-        return expm1_of(block).astype(np.float32) if self._is_log else block
+        return expm1_of(block).astype(np.float32) if self.is_log else block
 
     def close(self) -> None:
         """Close the file; the values can no longer be read if it is backed."""
@@ -138,7 +134,7 @@ def summarise_counts(file: CellFile, given: ValueScale | None = None) -> CountSu
 
     Raise InputError for values that are not finite or negative, and for values that are not all whole, unless `given` is set.
     """
-    file.take_log(given)
+    file.is_log = given == "log1p"
     totals, stored = np.zeros(file.n_cells), np.zeros(file.n_genes, dtype=np.int64)
     detected, least = np.zeros(file.n_cells, dtype=np.intp), np.zeros(file.n_cells)
     largest, whole = 0.0, True

@@ -10,7 +10,6 @@ import numpy as np
 from core.cells.comparisons import MockChanges
 from core.cells.labels import Thresholds
 from core.label_marks import LabelMarks
-from core.stats.arrays import Codes
 from core.stats.multiplicity import benjamini_hochberg
 
 
@@ -47,7 +46,10 @@ class Calibration:
 
 def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float, n_genes: int) -> Calibration:
     """Return how often the same thresholds call effects in mocks. real_effects: a perturbation's mean number."""
-    mocks, effects = changes.mocks, count_effects(changes, thresholds)
+    mocks = changes.mocks
+    fdr, replicate_fdr = (np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p))
+    found = (fdr < thresholds.fdr) & (np.abs(changes.log2_fc) >= thresholds.log2_fc) & ~(replicate_fdr >= thresholds.fdr)
+    effects = found.sum(axis=1)
     scaled = effects * n_genes / len(mocks.genes)
     known = changes.p[np.isfinite(changes.p)]
     return Calibration(
@@ -62,11 +64,3 @@ def calibrate(changes: MockChanges, thresholds: Thresholds, real_effects: float,
         nominal=thresholds.fdr,
         p_below=float((known < 0.05).mean()) if len(known) else 0.0,
     )
-
-
-def count_effects(changes: MockChanges, thresholds: Thresholds) -> Codes:
-    """Return how many genes each mock changes, of shape (n_mocks,), by the rule of the labels."""
-    fdr, replicate_fdr = (np.apply_along_axis(benjamini_hochberg, 1, p) for p in (changes.p, changes.replicate_p))
-    found = (fdr < thresholds.fdr) & (np.abs(changes.log2_fc) >= thresholds.log2_fc) & ~(replicate_fdr >= thresholds.fdr)
-    counts: Codes = found.sum(axis=1)
-    return counts

@@ -27,7 +27,12 @@ def describe_second_genes(
     "" for none. genes_of_cell: as read from that column, joined by +, "" for controls (is_control) and unknown cells, both of
     shape (n_cells,). spellings: of the measured genes."""
     read_cells = is_control | (genes_of_cell != "")
-    for name in _second_columns(column, map(str, obs.columns)):
+    # named like a second column: gene_2 for gene or gene_1, second_gene
+    base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
+    pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
+    for name in map(str, obs.columns):
+        if name == column or not pattern.fullmatch(name.lower()):
+            continue
         values = texts(obs[name])
         read = read_perturbations(values, spellings, need_controls=False).of_value
         second = {value: each.name for value, each in read.items() if each.genes and set(each.genes) <= set(spellings.values())}
@@ -70,13 +75,6 @@ def refuse_contradictions(where: str, found: Iterable[str]) -> None:
     first = next(iter(found), None)
     if first is not None:
         raise InputError(f"{where}: {first}")
-
-
-def _second_columns(column: str, names: Iterable[str]) -> list[str]:
-    """Return the columns named like a second column: gene_2 for gene or gene_1, second_gene."""
-    base = re.sub(r"(?:[_. ]?(?:1|a|first))$|^first[_. ]?", "", column.lower())
-    pattern = re.compile(rf"{re.escape(base)}[_. ]?(?:2|b|second)|second[_. ]?{re.escape(base)}")
-    return [name for name in names if name != column and pattern.fullmatch(name.lower())]
 
 
 def _examples(values: np.ndarray) -> str:

@@ -37,10 +37,6 @@ class GeneNames:
     spellings: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def genes_of(self, target: str) -> tuple[str, ...]:
-        """Return the names of the genes matching a perturbed gene: one, or several if they share its name."""
-        return self.ambiguous.get(target, (target,))
-
 
 def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], given: str | None = None) -> GeneNames:
     """Return the names of the genes. wanted: values of the perturbation column.
@@ -69,8 +65,12 @@ def choose_gene_names(path: Path, var: pd.DataFrame, wanted: Iterable[str], give
         names, ambiguous = _name_by(index, columns[chosen])
         column = chosen
         _refuse_repeated(path, names, list(columns))
-    if wanted & {*names}:
-        _refuse_numbers(path, names, columns)
+    if wanted & {*names} and 2 * sum(map(str.isdecimal, names)) > len(names):
+        symbols = next((name for name, values in columns.items() if not _are_ids(values)), "COLUMN")
+        raise InputError(
+            f"{path}: genes are named by numbers ({list_some(names, 3)}; Entrez ids, perhaps), expected symbols, as in a column "
+            f"of var: --gene-names {symbols}"
+        )
     return GeneNames(names, column, _spellings(names, [index, *columns.values()]), ambiguous)
 
 
@@ -105,16 +105,6 @@ def _find_column(index: Sequence[str], columns: Mapping[str, Sequence[str]], wan
 def _are_ids(names: Sequence[str]) -> bool:
     """Return whether most names are Ensembl's identifiers or numbers."""
     return 2 * sum(name.isdecimal() or ENSEMBL.fullmatch(name) is not None for name in names) > len(names)
-
-
-def _refuse_numbers(path: Path, names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-    if 2 * sum(map(str.isdecimal, names)) <= len(names):
-        return
-    symbols = next((name for name, values in columns.items() if not _are_ids(values)), "COLUMN")
-    raise InputError(
-        f"{path}: genes are named by numbers ({list_some(names, 3)}; Entrez ids, perhaps), expected symbols, as in a column of "
-        f"var: --gene-names {symbols}"
-    )
 
 
 def _name_by(index: Sequence[str], column: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:

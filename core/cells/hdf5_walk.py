@@ -84,7 +84,14 @@ class Hdf5File:
         window = _ATTRIBUTE_HEADER + n * TEXT_REFERENCE.itemsize
         with _map_file(self.path) as content:
             for at in self._places_of(name, content):
-                yield from islice(self._lengths_in(content[at : at + window]), n)
+                possible = content[at : at + window]
+                found = (
+                    length
+                    for start in range(len(possible) - TEXT_REFERENCE.itemsize + 1)
+                    for length, heap, index in [struct.unpack_from("<IQI", possible, start)]
+                    if heap in self._heaps and 0 < index <= self._heaps[heap] // _TEXT_HEADER.size
+                )
+                yield from islice(found, n)
 
     def _places_of(self, name: str, content: mmap.mmap) -> list[int]:
         """Return the places of an attribute's name. The whole file is searched once per name, not per attribute. Raise
@@ -100,13 +107,6 @@ class Hdf5File:
                 at = content.find(text, at + 1)
             self._places[name] = found
         return self._places[name]
-
-    def _lengths_in(self, content: bytes) -> Iterator[int]:
-        """Yield the lengths in possible references to texts."""
-        for start in range(len(content) - TEXT_REFERENCE.itemsize + 1):
-            length, heap, index = struct.unpack_from("<IQI", content, start)
-            if heap in self._heaps and 0 < index <= self._heaps[heap] // _TEXT_HEADER.size:
-                yield length
 
     def close(self) -> None:
         self.root.close()
@@ -217,8 +217,13 @@ class _Walk:
                 inner = self._visit(group, link)
                 if inner is not None:
                     groups.append(inner)
-        for group_id, name, where in self._soft:
-            self._check_soft(group_id, name, where)
+        for group_id, name, where in self._soft:  # no link to another file is left by now
+            try:
+                opened = self._h5py.h5o.open(group_id, name)
+            except (KeyError, RuntimeError, OSError, ValueError) as error:
+                raise self._refusal(where, "a link that leads nowhere or in a circle", "links to objects of the file") from error
+            if self._h5py.h5o.get_info(opened).addr not in self._visited:
+                raise self._refusal(where, "a link that leaves the file", "links to objects of the file")
 
     def _links_of(self, group: _Group) -> list[_Link]:
         if len(group.above) > MOST_DEPTH:
@@ -269,15 +274,6 @@ class _Walk:
         others = {made.get_filter(i)[0] for i in range(made.get_nfilters())} - _FILTERS
         if others:
             raise self._refusal(where, f"packed by filter {min(others)}, which is no part of HDF5", "deflate (gzip) or lzf")
-
-    def _check_soft(self, group: Any, name: bytes, where: str) -> None:
-        """Refuse a soft link unless it leads to an object of the file; no link to another file is left by now."""
-        try:
-            opened = self._h5py.h5o.open(group, name)
-        except (KeyError, RuntimeError, OSError, ValueError) as error:
-            raise self._refusal(where, "a link that leads nowhere or in a circle", "links to objects of the file") from error
-        if self._h5py.h5o.get_info(opened).addr not in self._visited:
-            raise self._refusal(where, "a link that leaves the file", "links to objects of the file")
 
     def _refusal(self, where: str, got: str, expected: str) -> UnsafeFile:
         return UnsafeFile(f"{self._path}: {where[:200]}: {got}; expected {expected}")

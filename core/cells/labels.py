@@ -67,7 +67,7 @@ def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: GeneNames, 
     codes[effect] = np.where(changes.log2_fc[effect] > 0, UP, DOWN)
     position = {gene: i for i, gene in enumerate(genes.names)}
     for i, target in enumerate(targets):
-        for own in genes.genes_of(target):
+        for own in genes.ambiguous.get(target, (target,)):  # several share its name
             if own in position:
                 codes[i, position[own]] = LEFT_OUT
     return codes

@@ -7,7 +7,7 @@ from typing import Final
 
 from core.cells.anndata_parts import is_group
 from core.cells.hdf5_walk import Hdf5File
-from core.compressed import DAMAGE, open_archive, packing_of, unpack_file
+from core.compressed import packing_of, unpack_file
 from core.errors import InputError
 from core.file_io import open_file, read_head
 from core.file_limits import MAX_UNPACKED_BYTES
@@ -49,10 +49,12 @@ def describe_other_cells(path: Path) -> str:
     Raise OSError, and InputError or UnsafeFile for what is damaged or unpacks to too much.
     """
     if path.is_dir():
-        return _describe_folder(path)
+        if is_zarr(path):
+            return f"cells as Zarr: {_FROM_ZARR}"
+        names = {file.name for file in path.iterdir()}
+        is_tenx = any(name.endswith(("matrix.mtx", "matrix.mtx.gz")) for name in names)
+        return _describe_tenx(f"read_10x_mtx('{path.name}')") if is_tenx else ""
     head = read_head(path, len(_TEXT))
-    if _is_zipped_zarr(path):
-        return f"cells as Zarr (zipped): unpack them; then {_FROM_ZARR}"
     if head.startswith(_TEXT):
         return _describe_tenx("read_10x_mtx('.')", ", in its folder")
     kind = packing_of(head)
@@ -84,21 +86,3 @@ def describe_hdf5(file: Hdf5File) -> str:
 
 def _describe_tenx(call: str, where: str = "") -> str:
     return f"a matrix of 10x Genomics: read it with `cells = scanpy.{call}`{where} ({WITH_PANDAS_3}); {_ADD}"
-
-
-def _describe_folder(path: Path) -> str:
-    if is_zarr(path):
-        return f"cells as Zarr: {_FROM_ZARR}"
-    if any(path.glob("*matrix.mtx")) or any(path.glob("*matrix.mtx.gz")):
-        return _describe_tenx(f"read_10x_mtx('{path.name}')")
-    return ""
-
-
-def _is_zipped_zarr(path: Path) -> bool:
-    try:
-        if read_head(path, 2) != b"PK":
-            return False
-        with path.open("rb") as file, open_archive(file, path.name) as archive:
-            return any(name.rpartition("/")[2] in ZARR_FILES for name in archive.namelist())
-    except (*DAMAGE, OSError, InputError):
-        return False  # the reader of zips reports the error

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, ValueScale, open_cells
+from core.cells.anndata_file import COUNTS_PER_CELL, CellFile, ValueScale, expm1_of, open_cells
 from core.cells.columns import Columns
 from core.cells.conditions import Conditions, ReadingSettings, read_conditions
 from core.cells.confounders import refuse_mixed_lines
@@ -24,7 +24,7 @@ from core.cells.contradictions import refuse_contradictions
 from core.cells.differential_expression import log2_fold_change
 from core.cells.predicted_changes import SHOWN_VALUES, PredictedChanges, WantedPairs
 from core.cells.scales import Scale, tell_scale, tell_scale_beside
-from core.cells.value_facts import ValueFacts, linear_values, measure_values
+from core.cells.value_facts import ValueFacts, measure_values, without_negatives
 from core.errors import InputError
 from core.fields.setting import setting
 from core.stats.arrays import Codes, Floats
@@ -95,7 +95,13 @@ def read_predicted_cells(path: Path, wanted: WantedPairs, options: CellOptions) 
     """
     with open_cells(path, layer=options.layer) as file:
         if options.real is None:
-            return _changes(_read_alone(file, options, wanted.genes), None, wanted)
+            found = read_conditions(file, options, wanted_genes=wanted.genes)
+            _refuse_unclear(file, found, options)
+            shared = np.arange(file.n_genes)
+            facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
+            used = found.is_control | (found.genes_of_cell != "")
+            scale = tell_scale(str(file.path), facts, options.values, cells=used)
+            return _changes(ReadSource(file, found, file.genes, shared, facts, scale, options.clip_negative), None, wanted)
         with open_cells(options.real) as real:
             return _changes(*_read_beside(file, real, options, wanted.genes), wanted)
 
@@ -139,17 +145,6 @@ def _read_as(predicted: ReadSource, real: ReadSource | None, controls: str) -> d
         counted = f"{n_common:,} of the predictions' {n_genes:,} and the real {real.file.n_genes:,}"
         read_as["genes of both files"] = counted
     return read_as
-
-
-def _read_alone(file: CellFile, options: CellOptions, genes: Sequence[str]) -> ReadSource:
-    """Return a file of predictions that holds its own controls. genes: the requested ones."""
-    conditions = read_conditions(file, options, wanted_genes=genes)
-    _refuse_unclear(file, conditions, options)
-    shared = np.arange(file.n_genes)
-    facts = measure_values(file, shared, options.values, clip_negative=options.clip_negative)
-    used = conditions.is_control | (conditions.genes_of_cell != "")
-    scale = tell_scale(str(file.path), facts, options.values, cells=used)
-    return ReadSource(file, conditions, file.genes, shared, facts, scale, options.clip_negative)
 
 
 def _read_beside(file: CellFile, real: CellFile, options: CellOptions, genes: Sequence[str]) -> tuple[ReadSource, ReadSource]:
@@ -231,7 +226,8 @@ def mean_expression(source: ReadSource, groups: np.ndarray, wanted_genes: set[st
     genes = np.array([i for i, gene in enumerate(source.genes) if gene in wanted_genes and i in shared], dtype=np.intp)
     sums, n_cells = np.zeros((len(names), len(genes))), np.zeros(len(names), dtype=np.int64)
     for rows, block in source.file.blocks():
-        linear = linear_values(block, source.scale.kind, clip_negative=source.clip_negative)
+        block = without_negatives(block) if source.clip_negative else block
+        linear = block.astype(np.float64) if source.scale.kind == "counts" else expm1_of(block)
         total = np.asarray(linear[:, source.shared].sum(axis=1)).ravel()
         used = np.flatnonzero((codes[rows] >= 0) & (total > 0))
         factors = COUNTS_PER_CELL / total[used] if factor is None else np.full(len(used), factor)

@@ -89,7 +89,10 @@ def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> 
         if settings.all_pairs:
             chosen |= effects | none
             continue
-        effects = _lowest(effects, fdr, settings.most_effects, rng)
+        order = np.lexsort((rng.random(fdr.shape), np.where(effects, fdr, np.inf)), axis=1)
+        lowest = np.zeros_like(effects)
+        np.put_along_axis(lowest, order[:, : settings.most_effects], True, axis=1)
+        effects &= lowest
         negatives, missing = _choose_negatives(effects, none, rng)
         chosen |= effects | negatives
         short += missing
@@ -110,15 +113,6 @@ def _assign_splits(included: np.ndarray, shares: Sequence[float], rng: np.random
     for split, (start, stop) in enumerate(pairwise(bounds.tolist())):
         assigned[positions[start:stop]] = split
     return assigned
-
-
-def _lowest(effects: np.ndarray, fdr: Floats, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return those effects (bool) that are among the `most` of lowest FDR of their perturbation."""
-    order = np.lexsort((rng.random(fdr.shape), np.where(effects, fdr, np.inf)), axis=1)
-    chosen = np.zeros_like(effects)
-    np.put_along_axis(chosen, order[:, :most], True, axis=1)
-    lowest: np.ndarray = chosen & effects
-    return lowest
 
 
 def _choose_negatives(effects: np.ndarray, none: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:

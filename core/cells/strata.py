@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from core.cells.columns import require_column, texts
-from core.errors import InputError
 from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats
 
@@ -29,35 +26,13 @@ Within = Annotated[
 ]
 
 
-def stratum_of_cells(obs: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """Return the stratum of each cell, the values of all columns, as texts of shape (n_cells,); "" where one is missing.
-
-    Raise InputError for columns that obs does not have.
-    """
-    for name in columns:
-        require_column(obs, "within", name)
-    parts = [texts(obs[name]) for name in columns]
-    return np.array([" / ".join(each) if all(each) else "" for each in zip(*parts, strict=True)], dtype=object)
-
-
-def comparable_strata(where: str, strata: np.ndarray, is_control: Bools) -> Codes:
-    """Return the number of each cell's stratum, -1 in those with fewer than LEAST_CONTROLS controls or without a name.
-
-    Raise InputError if no stratum has controls.
-    """
-    found = _number_strata(strata, is_control)
-    if (found < 0).all():
-        raise InputError(f"{where}: no stratum of --within has {LEAST_CONTROLS} control cells, expected at least one that has")
-    return found
-
-
 def strata_of_batches(batch: np.ndarray, is_control: Bools) -> Codes | None:
     """Return the number of each cell's stratum, its batch; -1 in batches with fewer than LEAST_CONTROLS controls or without a
     name. None where all cells are in one batch. batch: texts of shape (n_cells,)."""
-    return None if len(set(batch.tolist())) == 1 else _number_strata(batch, is_control)
+    return None if len(set(batch.tolist())) == 1 else number_strata(batch, is_control)
 
 
-def _number_strata(names: np.ndarray, is_control: Bools) -> Codes:
+def number_strata(names: np.ndarray, is_control: Bools) -> Codes:
     """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS controls and for "" (no stratum)."""
     code, known = pd.factorize(names, sort=True)
     usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")

@@ -95,7 +95,8 @@ OTHERS: Final = (
 
 
 def tell_values(file: CellFile, given: ValueScale | None, *, clip_negative: bool = False) -> Told | None:
-    """Return the transformation of a file's values, None if it cannot be recognised. Call before `take_log`.
+    """Return the transformation of a file's values, None if it cannot be recognised. Call while the file
+    gives what it has (not `CellFile.is_log`).
 
     given: the user's --values. Raise InputError, with the evidence, for values that are neither counts nor log1p, and for values
     that contradict `given`.

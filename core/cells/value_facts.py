@@ -107,9 +107,3 @@ def measure_values(file: CellFile, shared: Codes, given: ValueScale | None = Non
 def without_negatives(block: Values) -> Values:
     """Return a block whose negative values are 0."""
     return csr_matrix(block.maximum(0)) if isinstance(block, csr_matrix) else np.maximum(block, 0)
-
-
-def linear_values(block: Values, kind: ValueScale, *, clip_negative: bool = False) -> Values:
-    """Return values on a linear scale, float64."""
-    block = without_negatives(block) if clip_negative else block
-    return block.astype(np.float64) if kind == "counts" else expm1_of(block)

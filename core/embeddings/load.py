@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +166,10 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
     for member in members:
         if member.filename.endswith(".npy"):
             with archive.open(member) as file:
-                shape, dtype = _read_header(file)
+                # NumPy limits the length of a header, so reading it cannot take long
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(file)
             if dtype.hasobject:
                 raise UnsafeFile(f"{path.name}: contains a pickled array of objects, expected arrays of numbers and text")
             if math.prod(shape) * dtype.itemsize > member.file_size:
@@ -175,14 +177,6 @@ def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
                     f"{path.name}: {member.filename!r} claims {math.prod(shape) * dtype.itemsize:,} bytes, and has "
                     f"{member.file_size:,}"
                 )
-
-
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of a .npy. NumPy limits the length of a header, so reading it cannot take long."""
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    return shape, dtype
 
 
 def _is_word2vec(header: str) -> bool:

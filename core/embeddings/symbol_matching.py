@@ -79,7 +79,10 @@ def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, s
     rules: list[Rule | None] = [None] * len(wanted)
     ambiguous: dict[str, tuple[str, ...]] = {}
     for i, symbol in enumerate(wanted):
-        found, rule = _look_up(symbol, genes, table, orthologs or {})
+        found = genes.find(symbol)
+        rule: Rule = "exact" if found == (symbol,) else "case"
+        if not found and orthologs and (entries := table.find(symbol)):
+            found, rule = genes.find(orthologs[entries[0]]), "ortholog"
         if found:
             index[i], rules[i] = genes.place[found[0]], rule
         if len(found) > 1:
@@ -94,16 +97,6 @@ def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs
     if not len(perts):
         return Coverage(*[float("nan")] * 5)
     return Coverage(pert_share, gene_share, float(by_pert.mean()), float(by_gene.mean()), float((by_pert & by_gene).mean()))
-
-
-def _look_up(
-    symbol: str, genes: _SpellingIndex, table: _SpellingIndex, orthologs: Mapping[str, str]
-) -> tuple[tuple[str, ...], Rule]:
-    found = genes.find(symbol)
-    if found:
-        return found, "exact" if found == (symbol,) else "case"
-    entries = table.find(symbol)
-    return (genes.find(orthologs[entries[0]]) if entries else ()), "ortholog"
 
 
 def _covered_rows(space: Space, symbols: Sequence[str], orthologs: Mapping[str, str] | None) -> tuple[NDArray[np.bool_], float]:

@@ -115,11 +115,11 @@ class FinetuneFolder:
 def list_folders(path: Path) -> list[FinetuneFolder]:
     """Return the fine-tunes in a folder, the latest started first."""
     found = [FinetuneFolder(entry) for entry in path.glob("[!.]*")]
-    return sorted((each for each in found if each.exists), key=_start_key, reverse=True)
-
-
-def _start_key(folder: FinetuneFolder) -> tuple[float, str]:
-    return os.stat(folder.path / "spec.json").st_mtime, folder.key
+    return sorted(
+        (each for each in found if each.exists),
+        key=lambda each: (os.stat(each.path / "spec.json").st_mtime, each.key),
+        reverse=True,
+    )
 
 
 def mark_whole(checkpoint: Path) -> None:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from core.cells.anndata_file import COUNTS_PER_CELL
 from core.errors import InputError
-from core.texts import list_some
 
 CONTROL: Final = "ctrl"
 SEPARATOR: Final = "+"
@@ -186,17 +185,6 @@ def match_controls(
         starts = rng.integers(len(order), size=(len(own), 1))
         rows[own] = order[(starts + np.arange(n_matched)) % len(order)]
     return MatchedControls(pool.x[controls], rows, n_unmatched)
-
-
-def require_targets(genes: Iterable[str], conditions: Iterable[str]) -> None:
-    """Raise InputError if a condition perturbs a gene that is not among the genes."""
-    known = set(genes)
-    missing = sorted({gene for condition in conditions for gene in targets_in(condition)} - known)
-    if missing:
-        raise InputError(
-            f"perturbed genes {list_some(missing)}: not among the {len(known):,} genes measured, so they "
-            "could not be ranked; expected every perturbed gene there"
-        )
 
 
 def normalise(counts: NDArray[Any]) -> Expression:

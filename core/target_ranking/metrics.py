@@ -176,8 +176,8 @@ def expected_metrics(ties: Sequence[Tie], n_targets: int, ks: Sequence[int]) -> 
     return metrics
 
 
-def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """Return the mean of values of shape (n_rows,) with its 95% interval, by Student's t over the
+def clustered_interval(values: Floats, clusters: Sequence[str]) -> Interval:
+    """Return the mean of values from 0 to 1, of shape (n_rows,), with its 95% interval, by Student's t over the
     clusters; the larger of the standard errors of clusters and of single rows.
 
     The limits are NaN if undetermined: for a single cluster, or for equal values, because their
@@ -187,7 +187,7 @@ def clustered_interval(values: Floats, clusters: Sequence[str], limits: tuple[fl
     of_cluster = validate.codes("clusters", list(clusters))
     # Rows as the second axis of clusters add nothing: every row is a cluster of its own.
     rows = np.arange(n, dtype=np.intp)
-    [mean] = means_within(values, np.zeros(n, dtype=np.intp), of_cluster, rows, limits)
+    [mean] = means_within(values, np.zeros(n, dtype=np.intp), of_cluster, rows, (0.0, 1.0))
     if of_cluster.max() == 0 or np.ptp(values) == 0:
         return replace(mean.row, low=nan, high=nan, se=nan)
     return mean.shown

@@ -19,7 +19,7 @@ from core.cells.simulator import ScreenSettings, simulate_screen
 from core.cells.transforms import read_counts
 from core.errors import InputError
 from core.fields.setting import Count, setting
-from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, require_targets
+from core.target_ranking.expression import CONTROL, ExpressionSet, normalise, parse_condition, targets_in
 from core.texts import list_some
 
 CONTROL_CONDITIONS: Final = 10  # for control cells, the limit on cells is this many times as high
@@ -73,10 +73,8 @@ def read_source(source: CellSource) -> ReadCells:
     Raise the InputErrors of `core.cells.anndata_file`, and InputError for conditions with unknown genes or too few cells. Raise
     MissingPackage without anndata.
     """
-    return _read_file(source) if source.file else _simulate(source)
-
-
-def _simulate(source: CellSource) -> ReadCells:
+    if source.file:
+        return _read_file(source)
     screen = simulate_screen(SIMULATED, source.seed)
     conditions = np.array([parse_condition(text) for text in screen.obs["condition"].astype(str)])
     kept = _choose_cells(conditions, source, "simulated screen")
@@ -94,7 +92,12 @@ def _read_file(source: CellSource) -> ReadCells:
         refuse_contradictions(str(path), found.contradictions)
         conditions = np.where(found.is_control, CONTROL, found.genes_of_cell)
         assigned = np.flatnonzero(conditions != "")
-        require_targets(file.genes, {str(condition) for condition in conditions[assigned]})
+        perturbed = {gene for condition in conditions[assigned] for gene in targets_in(str(condition))}
+        if missing := sorted(perturbed - {*file.genes}):
+            raise InputError(
+                f"perturbed genes {list_some(missing)}: not among the {len(file.genes):,} genes measured, so they "
+                "could not be ranked; expected every perturbed gene there"
+            )
         kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
         read_counts(file, source.values)
         x = _read_rows(file, kept)

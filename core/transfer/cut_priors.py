@@ -16,7 +16,7 @@ swapped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -132,8 +132,9 @@ def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> It
     """
     leaks = bool(find_leaking_spaces(knn.spaces, knn.evaluated))
     table = None if leaks else _table_of(knn)
-    if table is None and not leaks:
-        knn = _with_similarities(knn)
+    if table is None and not leaks and knn.similar is None:
+        spaces = {space.name: space for space in knn.spaces}
+        knn = replace(knn, similar=LiveKnn(knn.queries, knn.known, None, spaces).similar(tuple(spaces), knn.similarity))
     for seed in seeds:
         protocol = EvaluationProtocol("folds", k, seed)
         parts = parts_of(protocol, knn.queries, knn.known.rows)
@@ -165,14 +166,6 @@ def _table_of(knn: KnnInputs) -> WeightTable | None:
     return weight_table(queries, known, require_similarity(similarity, weighting.axis), weighting.powers)
 
 
-def _with_similarities(knn: KnnInputs) -> KnnInputs:
-    if knn.similar is not None:
-        return knn
-    spaces = {space.name: space for space in knn.spaces}
-    similar = LiveKnn(knn.queries, knn.known, None, spaces).similar(tuple(spaces), knn.similarity)
-    return KnnInputs(knn.queries, knn.known, knn.spaces, knn.similarity, knn.evaluated, similar)
-
-
 def _predict_sums(knn: KnnInputs, table: WeightTable, parts: Parts) -> Callable[[Sequence[Keys]], Iterator[Priors]]:
     queries, known, along = knn.queries, knn.known, parts
     if knn.similarity.weighting.axis == "pert":
@@ -199,7 +192,7 @@ def _permute_group(group: QueryGroup, knn: KnnInputs, keys: Floats) -> QueryGrou
     axis, known = knn.similarity.weighting.axis, knn.known.rows
     gene = _permute(group.similar.gene, np.union1d(knn.queries.gene, known.gene), keys) if axis != "pert" else None
     pert = _permute(group.similar.pert, np.union1d(knn.queries.pert, known.pert), keys) if axis != "gene" else None
-    return QueryGroup(group.rows, group.known, group.known_positions, Similarities(gene, pert), group.parts)
+    return replace(group, similar=Similarities(gene, pert))
 
 
 def _permute(similarity: Similarity | None, symbols: Codes, keys: Floats) -> Similarity:

@@ -162,19 +162,13 @@ def _all_sums(chunk: WeightChunk, table: LabelSumTable) -> Floats:
     """Return sums over all rows outside each row's group: the totals minus the group's block, or the sum of all other rows."""
     sums = np.empty((len(chunk.rows), 4))
     everything = chunk.weights @ table.totals
-    for rows in _row_stretches(chunk.group):
-        _stretch_sums(chunk, table, everything, rows, sums[rows])
-    return sums
-
-
-def _row_stretches(group: Codes) -> Iterator[slice]:
-    """Yield rows in stretches of whole groups that fit in the processor's caches."""
-    ends = [rows.stop for _, rows in slices_by_group(group)]
-    start = 0
+    # in stretches of whole groups that fit in the processor's caches
+    ends, start = [rows.stop for _, rows in slices_by_group(chunk.group)], 0
     for end, following in zip(ends, [*ends[1:], None], strict=True):
         if following is None or following - start > STRETCH_ROWS:
-            yield slice(start, end)
+            _stretch_sums(chunk, table, everything, slice(start, end), sums[start:end])
             start = end
+    return sums
 
 
 def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, stretch: slice, sums: Floats) -> None:

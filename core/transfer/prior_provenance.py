@@ -61,7 +61,15 @@ def explain_prior(
             values = np.where(values >= np.partition(values, -weighting.k)[-weighting.k] * TIE_FACTOR, values, 0.0)
         of_rows: Floats = values[position]
         similarity = similarity * of_rows
-    return _provenance_of(known, rows, similarity, weighting)
+    de_power, power = weighting.powers
+    order = np.argsort(-similarity, kind="stable")
+    order = order[similarity[order] > 0]
+    flags, near = known.flags[rows[order]].astype(np.float64), similarity[order]
+    weight, weight_up = near**de_power * flags[:, LABELLED], near**power * flags[:, DIRECTED]
+    share, share_up = _shares(weight), _shares(weight_up)
+    prior_de = float(share @ flags[:, EFFECT]) if weight.sum() > 0 else float("nan")
+    prior_up = float(share_up @ flags[:, UP]) if weight_up.sum() > 0 else float("nan")
+    return Provenance(rows[order], near, weight, share, weight_up, share_up, prior_de, prior_up)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,25 +119,6 @@ def heaviest_symbols(
                     table.genes[nearest], near[nearest] ** (1 / power), shares[nearest], visible[nearest], n_rows
                 )
     return [result for result in results if result is not None]
-
-
-def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, weighting: Weighting) -> Provenance:
-    de_power, power = weighting.powers
-    order = np.argsort(-similarity, kind="stable")
-    order = order[similarity[order] > 0]
-    flags, near = known.flags[rows[order]].astype(np.float64), similarity[order]
-    weight, weight_up = near**de_power * flags[:, LABELLED], near**power * flags[:, DIRECTED]
-    share, share_up = _shares(weight), _shares(weight_up)
-    return Provenance(
-        rows[order],
-        near,
-        weight,
-        share,
-        weight_up,
-        share_up,
-        float(share @ flags[:, EFFECT]) if weight.sum() > 0 else float("nan"),
-        float(share_up @ flags[:, UP]) if weight_up.sum() > 0 else float("nan"),
-    )
 
 
 def _shares(weights: Floats) -> Floats:

@@ -100,7 +100,10 @@ class Cosines:
         total = np.zeros((len(queries), len(known)))
         for units in self.units:
             rows, columns = (np.flatnonzero(units.row[codes] >= 0) for codes in (queries, known))
-            product = _clipped_cosine(units, queries[rows], known[columns])
+            left = _vectors_of(units, queries[rows])
+            is_same = np.array_equal(queries[rows], known[columns])  # symmetric: half the work
+            product = left @ (left if is_same else _vectors_of(units, known[columns])).T
+            product *= product >= ROUNDING
             if product.shape == total.shape:
                 total += product
             else:
@@ -193,14 +196,6 @@ def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -
 def _lengths(vectors: Floats) -> Floats:
     lengths: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return lengths
-
-
-def _clipped_cosine(units: UnitVectors, queries: Codes, known: Codes) -> Floats:
-    left = _vectors_of(units, queries)
-    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # symmetric: half the work
-    product: Floats = left @ right.T
-    product *= product >= ROUNDING
-    return product
 
 
 def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:

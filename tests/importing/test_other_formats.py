@@ -63,7 +63,6 @@ OTHERS = {
     "table.docx": (lambda path: zipped(path, "[Content_Types].xml", "word/document.xml"), "a document of Word"),
     "talk.pptx": (lambda path: zipped(path, "[Content_Types].xml", "ppt/presentation.xml"), "a document of Word or PowerPoint"),
     "binary.xlsb": (lambda path: zipped(path, "xl/workbook.bin", "xl/worksheets/sheet1.bin"), "an unsupported workbook"),
-    "x.zarr.zip": (lambda path: zipped(path, "x/.zgroup"), "cells as Zarr .zipped.: unpack"),
     "x.tar": (lambda path: tar(path, a__csv=b"1"), "an archive"),
     "matrix.mtx": (lambda path: path.write_text("%%MatrixMarket matrix coordinate\n1 1 1\n"), "a matrix of 10x Genomics"),
     "matrix.mtx.gz": (lambda path: path.write_bytes(gzip.compress(b"%%MatrixMarket matrix\n")), "a matrix of 10x Genomics"),

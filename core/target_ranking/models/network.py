@@ -95,7 +95,10 @@ class Network:
         bins: of cells, of that shape. control_bins: of control cells, of shape (n_controls, n_genes). rows: the positions of each
         cell's controls among them, of shape (n_cells, k).
         """
-        codes, of_cell, at = (self._codes(array) for array in (np.concatenate([bins, control_bins]), rows, genes))
+        codes, of_cell, at = (
+            self.torch.as_tensor(array.astype(np.int64), device=self.device)
+            for array in (np.concatenate([bins, control_bins]), rows, genes)
+        )
         vectors = self.module["gene"](self.features[at])
         cell, gene = self.encode(codes, vectors)
         n = len(bins)
@@ -123,9 +126,6 @@ class Network:
             # Vectors of genes can memorise the trained targets; without the product, the model must use a gene's own shift.
             product = product * (self.torch.rand((len(product), 1), device=self.device) >= SHARE_WITHOUT_PRODUCT)
         return product + part["own"](gene_shift).squeeze(2)
-
-    def _codes(self, values: NDArray[Any]) -> Any:
-        return self.torch.as_tensor(values.astype(np.int64), device=self.device)
 
     def load_weights(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Set weights from arrays by name; other weights stay the same. Raise InputError for unknown weights."""
