@@ -33,7 +33,7 @@ key = panels.key_of_table(live, unit, pair_id)
 picked = panels.find_picked_rows(rows, key)
 without_picked = panels.explain_priors(live, picked) if picked else provenance
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
-panels.show_priors(live, unit, provenance, without_picked, pair.label)
+panels.show_priors(live, unit, provenance, pair.label)
 panels.show_masked_rows(live, pair.label)
 if not len(provenance.neighbours):
     st.markdown("This row has no prior: in these spaces, no labelled row that it may use is similar to it.")

@@ -15,7 +15,7 @@ weight_heatmap    the mean over all pairs of weights
 experiment_arms   arms of an experiment against its base
 published_differences  published numbers and ours
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
-rubric_rates      rates of an answer by role                 rubric_worth      rows with and without an answer
+rubric_worth      rows with and without an answer
 knockdown         a target's remaining expression
 asked_again       answers about one row, asked again
 gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior

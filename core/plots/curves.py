@@ -26,13 +26,14 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
     points.
     """
     chart = go.Figure()
+    is_numeric = pd.api.types.is_numeric_dtype(table["x"])
     known = table.reindex(columns=[*COLUMNS, "low", "high", "is_best"]).dropna(subset="y")
     for position, (name, rows) in enumerate(known.groupby("curve", sort=False)):
         is_reference = name in references
         colour = theme.NULL if is_reference else theme.BASELINE if position else theme.CHOSEN
         is_best = rows["is_best"].eq(True)
         chart.add_scatter(
-            x=rows["x"],
+            x=rows["x"] if is_numeric else rows["x"].map(drawing.escape),
             y=rows["y"],
             error_y=drawing.error_bars(rows, "y", colour),
             name=drawing.escape(name, 40),
@@ -46,7 +47,6 @@ def figure(table: pd.DataFrame, x_title: str, y_title: str, references: Sequence
                 "size": np.where(is_best, 15, 7 if len(rows) <= _MAX_POINTS else 0),
             },
         )
-    is_numeric = pd.api.types.is_numeric_dtype(table["x"])
     few = is_numeric and table["x"].max() <= _FEW_STEPS
     chart.update_layout(height=theme.HEIGHT_PX, showlegend=True)
     chart.update_xaxes(title=x_title, zeroline=False, dtick=1 if few else None)

@@ -124,12 +124,17 @@ class RubricRates:
 
     def figure(self) -> Figure:
         """Return the rates of each role."""
-        lines: list[tuple[str, str, int, Interval | None]] = []
-        for role, rates in self.roles.items():
-            lines.append((role, "raw", rates.n - rates.unread, rates.rate))
-            if not self.is_by_rule:
-                lines.append((role, "corrected", rates.labels, rates.corrected))
-        return Figure("core.plots.rubric_rates:figure", {"lines": lines, "answer": self.answer}, self.sentence)
+        table = pd.DataFrame(
+            {"role": role, "rate": name, **rate.columns, "n": n, "chosen": name == "corrected"}
+            for role, rates in self.roles.items()
+            for name, rate, n in (
+                ("as judged", rates.rate if rates.n > rates.unread else None, rates.n - rates.unread),
+                ("corrected", rates.corrected, rates.labels),
+            )
+            if rate is not None
+        )
+        values = {"table": table, "title": f"share of texts: {self.answer}", "by": "role", "names": "rate", "has_chance": False}
+        return Figure("core.plots.scores:figure", values, self.sentence)
 
 
 def _text(rate: Interval) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from core.evidence import describe
@@ -68,33 +68,21 @@ def _remark(text: str) -> str:
 
 
 def cards(row: LiveRow, simulated: bool) -> str:
-    """Return the dossier: a card for each answer of a tool, in the order received, and one for the tools without an answer."""
-    found = [item for item in row.cards.values() if item["status"] == "ok"]
-    rest = [item for item in row.cards.values() if item["status"] != "ok"]
-    drawn = [_card(item, simulated) for item in found]
-    if rest:
-        drawn.append(_card_of_nothing(rest, simulated))
+    """Return the dossier: a card for each tool, in the order received, with its answer or why it has none."""
+    drawn = [_card(item, simulated) for item in row.cards.values()]
     return _div("cards", *drawn) if drawn else ""
 
 
 def _card(item: Mapping[str, Any], simulated: bool) -> str:
-    head = _div("title", _colour("✓", theme.CHOSEN), f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
+    is_ok = item["status"] == "ok"
+    sign = _colour("✓", theme.CHOSEN) if is_ok else _colour("–", theme.NONE)
+    head = _div("title", sign, f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
     lines, lists = describe.split_body(item["body"])
-    text = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
+    found = " · ".join([*(line for line in lines if line.strip()), *(f"{len(entries):,} entries" for entries in lists)])
+    text = found if is_ok else "nothing found" if item["status"] == "empty" else item["status"]
     return _div(
         "card", head, _div("line", html.escape(text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE].rstrip()} …"))
     )
-
-
-def _card_of_nothing(items: Sequence[Mapping[str, Any]], simulated: bool) -> str:
-    """Return the tools without an answer: they found nothing, or could not be reached."""
-    head = _div("title", _colour("–", theme.NONE), f"<span>{len(items)} without an answer</span>", _tag(simulated))
-    words = {"empty": "nothing found"}
-    by_status: dict[str, list[str]] = {}
-    for item in items:
-        by_status.setdefault(words.get(item["status"], item["status"]), []).append(_title(item))
-    lines = (_div("line", html.escape(f"{word}: {', '.join(titles)}")) for word, titles in by_status.items())
-    return _div("card ask-wide", head, *lines)
 
 
 def _title(item: Mapping[str, Any]) -> str:

@@ -85,18 +85,11 @@ def find_picked_rows(rows: pd.DataFrame, key: str) -> list[int]:
     return [position for at in picked for position in lines["positions"].iloc[at]]
 
 
-def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, without_picked: Provenance, label: str | None) -> None:
-    """Show the priors, how they change without the picked neighbours, and the row's label."""
-    numbers = []
-    for name, before, after in (
-        ("P(DE)", provenance.prior_de, without_picked.prior_de),
-        ("P(up | DE)", provenance.prior_up, without_picked.prior_up),
-    ):
-        changed = without_picked is not provenance
-        value = f"{number_text(before)} → {number_text(after)}" if changed else number_text(after)
-        below = f"{number_text(after - before, '+.3f')} without the picked" if changed else ""
-        numbers.append(Number(f"Prior {name}", value, terms.PROBABILITY_HELP[name], as_text(below)))
-    at, known = without_picked.neighbours, live.index.known.rows
+def show_priors(live: LiveNeighbours, unit: str, provenance: Provenance, label: str | None) -> None:
+    """Show the priors, how many neighbours they have, and the row's label."""
+    priors = {"P(DE)": provenance.prior_de, "P(up | DE)": provenance.prior_up}
+    numbers = [Number(f"Prior {name}", number_text(p), terms.PROBABILITY_HELP[name]) for name, p in priors.items()]
+    at, known = provenance.neighbours, live.index.known.rows
     n = len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
     rows = "" if unit == "row" else f"with {len(at):,} labelled rows"
     help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."

@@ -31,7 +31,6 @@ _list = st.components.v2.component(
 )
 
 
-EXAMPLES = ("interferon", "transcription factor", "no direct")
 PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
 
@@ -49,9 +48,6 @@ def show(context: PageContext) -> None:
     )
     if not phrase or not phrase.strip():
         st.caption("Searches the runs' texts and evidence: briefs, verdicts, agents' steps, dossiers. Case is ignored.")
-        examples = [*loaders.dataset_rows(context.dataset.id)["pert"].head(1), *EXAMPLES]
-        address = links.dataset_and_run()
-        st.markdown(" · ".join(f"[{as_text(e)}]({links.page_address('search', **address, phrase=e)})" for e in examples))
         return
     shell.set_title(phrase, "Search")
     rows = loaders.dataset_rows(context.dataset.id)

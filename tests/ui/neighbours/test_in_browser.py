@@ -1,4 +1,4 @@
-"""Neighbours in a browser: what a picked neighbour does to the priors stands where it is picked, and beside the priors."""
+"""Neighbours in a browser: what a picked neighbour does to the priors stands where it is picked."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab,
     said = page.locator(PICKED).inner_text()
     moved = re.search(r"P\(DE\) (0\.\d{3} → 0\.\d{3}) \(([+−]0\.\d{3})\)", said)
     assert moved is not None
-    prior = page.locator("[class*=st-key-numbers-]").first.inner_text()
-    assert moved[1] in prior
-    assert f"{moved[2]} without the picked" in prior
+    assert moved[1].split()[0] in page.locator("[class*=st-key-numbers-]").first.inner_text()
 
 
 @pytest.mark.soak
