@@ -37,7 +37,7 @@ ADDED_BEFORE = {  # the first words of a line that an example adds to a file →
     "page(": '        page("search"',
     '"count-symbols"': '        "search": Command(',
     "from core.datasets.signed_pairs": "from core.datasets.submissions import",
-    "(is_signed": "    (are_replies,",
+    "if is_signed": "    if are_replies(table, roles):",
     "from core.engine import shared_settings": "from core.engine.request import RunRequest",
     "timeout_s: shared_settings": "    endpoint: Server = None",
     "timeout_s=": "        concurrency=settings.concurrency,",

@@ -344,14 +344,16 @@ class _Chunks(io.BufferedReader):
 
 
 class _Lines:
-    """The lines of a text stream; `ran_out`: whether the reader has asked for a line after the last one."""
+    """The lines of a text stream. n: of those that were read; ran_out: whether one after the last was asked for."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
-        self.ran_out = False
+        self.n, self.ran_out = 0, False
         self._stream = stream
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._stream
+        for line in self._stream:
+            self.n += 1
+            yield line
         self.ran_out = True
 
 
@@ -390,69 +392,47 @@ def text_table(stream: io.RawIOBase | io.BufferedIOBase, name: str, header_of: H
     source = iter(lines)
     for _ in range(skipped):
         next(source, None)
-    reader = csv.reader(source, delimiter=delimiter)
-    rows = _TextRows(reader, lines, name, skipped)
-    header = _refuse_no_header(rows.next_cells(), name)
-    above = reader.line_num + skipped
+    rows = _numbered_rows(csv.reader(source, delimiter=delimiter), lines, name)
+    start = next(rows, (0, []))
+    header = _refuse_no_header([*start[1]], name)
+    above = lines.n
     made = None if header_of is None else header_of(header)
-    first = header if made else rows.next_cells()
+    first = start if made else next(rows, (0, []))
     if made:
         header, above = [*made], skipped
-    elif len(first) == len(header) + 1 and first[-1]:
+    elif len(first[1]) == len(header) + 1 and first[1][-1]:
         header = ["", *header]
         notes.append("the header has a name less than the rows, as R writes it: the first column is their names")
-    rows.begin(first, len(header))
-    return Table(name, header, rows, rows.rejected, notes, TextForm(encoding, delimiter, above))
+    rejected: list[Rejected] = []
+    whole = _whole_rows(itertools.chain([first] if first[1] else [], rows), len(header), lines, name, rejected)
+    return Table(name, header, whole, rejected, notes, TextForm(encoding, delimiter, above))
 
 
-class _TextRows:
-    """The whole rows of a text below its header, with the line on which each starts; `rejected`: the others."""
-
-    def __init__(self, reader: Any, lines: _Lines, name: str, skipped: int) -> None:
-        self.rejected: list[Rejected] = []
-        self._reader, self._lines, self._name, self._skipped = reader, lines, name, skipped
-        self._line = skipped + 1
-        self._first: tuple[int, list[str]] = (0, [])
-        self._width = 0
-
-    def next_cells(self) -> list[str]:
-        """Return the next row that has cells, [] at the end of the file."""
-        try:
-            for cells in self._reader:
-                line, self._line = self._line, self._reader.line_num + self._skipped + 1
-                if cells:  # an empty line is no row
-                    self._first = (line, cells)
-                    return [*cells]
-        except (csv.Error, UnicodeError) as error:
-            raise UnknownFormat(f"{self._name}: cannot be read as a table ({error})") from error
-        return []
-
-    def begin(self, first: list[str], width: int) -> None:
-        self._first, self._width = (self._first if first else (0, [])), width
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        line, cells = self._first
-        while cells:
-            problem = self._problem(line, cells)
-            if problem is None:
+def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a text that have cells, with the line on which each starts."""
+    line = lines.n + 1
+    try:
+        for cells in reader:
+            if cells:  # an empty line is no row
                 yield line, cells
-            else:
-                self.rejected.append(problem)
-            self._first = (0, [])
-            self.next_cells()
-            line, cells = self._first
+            line = lines.n + 1
+    except (csv.Error, UnicodeError) as error:
+        raise UnknownFormat(f"{name}: cannot be read as a table ({error})") from error
 
-    def _problem(self, line: int, cells: list[str]) -> Rejected | None:
+
+def _whole_rows(
+    rows: Iterable[tuple[int, list[str]]], width: int, lines: _Lines, name: str, rejected: list[Rejected]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a width in UTF-8; the others go to `rejected`."""
+    for line, cells in rows:
         if byte := _undecoded_byte(cells):
-            return Rejected(self._name, line, "wrong encoding", f"byte 0x{byte:02X} is not UTF-8")
-        width = f"{len(cells)} columns, expected {self._width}"
-        if self._lines.ran_out:
-            last = self._reader.line_num + self._skipped
-            swallowed = f"a quote that opens here is never closed and takes all up to line {last}"
-            return Rejected(self._name, line, "wrong number of columns", f"{swallowed}; {width}")
-        if len(cells) != self._width:
-            return Rejected(self._name, line, "wrong number of columns", width)
-        return None
+            rejected.append(Rejected(name, line, "wrong encoding", f"byte 0x{byte:02X} is not UTF-8"))
+        elif lines.ran_out or len(cells) != width:
+            swallowed = f"a quote that opens here is never closed and takes all up to line {lines.n}; " if lines.ran_out else ""
+            detail = f"{swallowed}{len(cells)} columns, expected {width}"
+            rejected.append(Rejected(name, line, "wrong number of columns", detail))
+        else:
+            yield line, cells
 
 
 def _above_header(lines: Sequence[str], notes: list[str]) -> tuple[int, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +24,6 @@ from core.hashes import sha256_of_open
 from core.texts import quote
 
 AnyTable = PairTable | SubmissionTable | ScoreTable
-Recognises = Callable[[Table, Roles], bool]
-Reads = Callable[[Table, Roles, str, TakeRow | None], AnyTable]
 KEYS: Final = ("id", "pert", "gene")
 LABELS: Final = (*KEYS, "label", "split")
 
@@ -50,19 +48,33 @@ def read(
         header = table.header
         roles = choose_roles(table, named_columns(table, options))
         table.keep(options.where)
-        read_table = next((read for recognises, read in _READERS if recognises(table, roles)), _refuse_unknown)
-        found = read_table(table, roles, sha256, take)
+        found = _read_table(table, roles, sha256, take)
     rejected = tuple(sorted(found.rejected, key=lambda row: row.line))
     return replace(found, notes=(*table.notes, *found.notes), rejected=rejected, header=header)
 
 
-def _names(table: Table) -> str:
-    return quote(", ".join(table.header), 120)
-
-
-def _refuse_unknown(table: Table, _: Roles, _sha256: str, _take: TakeRow | None) -> AnyTable:
+def _read_table(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -> AnyTable:
+    """Return what the first format that recognises a table reads in it."""
+    names = quote(", ".join(table.header), 120)
+    labelled = _renamed(table, roles.of, LABELS)
+    if is_submission(table.header, roles.of):
+        _rename(table, roles.of, (*KEYS, *COLUMN_OF))
+        return read_submission(table, sha256, take)
+    if is_perturbqa(labelled) or is_challenge(labelled):
+        _rename(table, roles.of, LABELS)
+        return (read_perturbqa if is_perturbqa(labelled) else read_challenge)(table, sha256)
+    if {"pert", "gene"} <= roles.of.keys() and roles.of.keys() & {*CHANGES}:
+        raise UnknownFormat(
+            f"{table.name}: differential expression ({names}): as predictions, `cells predictions FILE "
+            "--dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
+        )
+    if are_replies(table, roles):
+        return read_replies(table, roles, sha256, take)
+    if roles.name_pairs and (scores := score_columns(table, roles)):
+        table.rename({roles.of[role]: role for role in KEYS if role in roles.of})
+        return read_external_scores(table, sha256, scores)
     raise UnknownFormat(
-        f"{table.name}: columns {_names(table)}, expected those of pairs (id or pert and gene, label), predictions (id, "
+        f"{table.name}: columns {names}, expected those of pairs (id or pert and gene, label), predictions (id, "
         "prediction_up, prediction_down, …), replies (id, answer), PerturbQA (pert, gene, label, split) or external scores "
         "(id, or pert and gene, and columns of numbers); --column ROLE=NAME says what a column is"
     )
@@ -81,56 +93,6 @@ def _rename(table: Table, of: Mapping[str, str], roles: tuple[str, ...]) -> None
         table.notes.append("read as " + ", ".join(f"{new}: {quote(old)}" for new, old in other.items()))
     table.rename(names)
     table.note_unused(name for name in table.header if name not in names.values() and not is_used(name))
-
-
-def _are_pairs(table: Table, roles: Roles) -> bool:
-    header = _renamed(table, roles.of, LABELS)
-    return is_perturbqa(header) or is_challenge(header)
-
-
-def _read_pairs(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> PairTable:
-    _rename(table, roles.of, LABELS)
-    return (read_perturbqa if is_perturbqa(table.header) else read_challenge)(table, sha256)
-
-
-def _is_submission(table: Table, roles: Roles) -> bool:
-    return is_submission(table.header, roles.of)
-
-
-def _read_submission(table: Table, roles: Roles, sha256: str, take: TakeRow | None) -> SubmissionTable:
-    _rename(table, roles.of, (*KEYS, *COLUMN_OF))
-    return read_submission(table, sha256, take)
-
-
-def _is_differential(_: Table, roles: Roles) -> bool:
-    return {"pert", "gene"} <= roles.of.keys() and bool(roles.of.keys() & {*CHANGES})
-
-
-def _refuse_differential(table: Table, _: Roles, _sha256: str, _take: TakeRow | None) -> AnyTable:
-    raise UnknownFormat(
-        f"{table.name}: differential expression ({_names(table)}): as predictions, `cells predictions FILE "
-        "--dataset D` makes a run of it; as labels, `cells labels FILE --name D` makes a dataset"
-    )
-
-
-def _are_scores(table: Table, roles: Roles) -> bool:
-    return roles.name_pairs and bool(score_columns(table, roles))
-
-
-def _read_scores(table: Table, roles: Roles, sha256: str, _: TakeRow | None) -> ScoreTable:
-    columns = score_columns(table, roles)
-    table.rename({roles.of[role]: role for role in KEYS if role in roles.of})
-    return read_external_scores(table, sha256, columns)
-
-
-# The first that recognises a table reads it.
-_READERS: Final[tuple[tuple[Recognises, Reads], ...]] = (
-    (_is_submission, _read_submission),
-    (_are_pairs, _read_pairs),
-    (_is_differential, _refuse_differential),
-    (are_replies, read_replies),
-    (_are_scores, _read_scores),
-)
 
 
 @contextmanager

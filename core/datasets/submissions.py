@@ -40,7 +40,7 @@ _CERTAIN: Mapping[tuple[float | None, float | None], Label] = {
     (0.0, 1.0): Label.DOWN,
     (0.0, 0.0): Label.NONE,
 }
-_METHODS: dict[Format, str] = {"debate": "debate", "react": "react", "coordinator": "coordinator"}
+_COUNTS = ("tokens", "prompt_tokens", "tool_calls")
 
 
 TakeRow = Callable[[RowResult], None]  # is given each row once it is read, so that nobody holds the traces of a large file
@@ -68,29 +68,20 @@ class SubmissionTable(TableRows):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seed:
-    number: int
-    trace: int | None
-    up: int | None
-    down: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Layout:
-    """The positions of the columns; None for a column that the file lacks.
-
-    key: of id, pert and gene. numbers: of prediction_up and prediction_down, or of p_de and p_up_given_de (`is_split`).
+    """Where the columns are. key: id, pert and gene. numbers: prediction_up and prediction_down, or p_de and p_up_given_de
+    (`is_split`). at: every column.
     """
 
     key: Mapping[str, int]
     numbers: tuple[int, ...]
     is_split: bool
-    trace: int | None
-    seeds: tuple[_Seed, ...]
-    tokens: int | None
-    prompt_tokens: int | None
-    tool_calls: int | None
-    model: int | None
+    seeds: tuple[int, ...]
+    at: Mapping[str, int]
+
+    def cell(self, cells: Sequence[str], column: str) -> str:
+        """Return a cell of a row, "" in a file without the column."""
+        return cells[self.at[column]] if column in self.at else ""
 
 
 @dataclass(slots=True)
@@ -152,26 +143,9 @@ def _layout(table: Table) -> _Layout | None:
     if required is None:
         return None
     table.refuse_unclear(names)
-    numbers = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
-    return _Layout(
-        key=place_keys(table),
-        numbers=required[len(keys) :],
-        is_split=is_split,
-        trace=table.column("reasoning_trace"),
-        seeds=tuple(
-            _Seed(
-                number,
-                table.column(f"reasoning_trace_seed{number}"),
-                table.column(f"prediction_up_seed{number}"),
-                table.column(f"prediction_down_seed{number}"),
-            )
-            for number in sorted(numbers)
-        ),
-        tokens=table.column("tokens_used"),
-        prompt_tokens=table.column("prompt_tokens"),
-        tool_calls=table.column("num_tool_calls"),
-        model=table.column("model_name"),
-    )
+    seeds = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
+    at = {name: i for i, name in enumerate(table.header)}
+    return _Layout(place_keys(table), required[len(keys) :], is_split, tuple(sorted(seeds)), at)
 
 
 def is_used(column: str) -> bool:
@@ -186,8 +160,8 @@ def _track(table: Table, layout: _Layout | None) -> Track:
 
 
 def _checked_rows(table: Table, layout: _Layout) -> Iterator[tuple[str, int, tuple[float, float, list[str]]]]:
-    used = {*layout.key.values(), *layout.numbers, layout.trace, layout.model}
-    unused = [name for i, name in enumerate(table.header) if i not in used]
+    used = {*layout.key.values(), *layout.numbers}
+    unused = [name for name, i in layout.at.items() if i not in used and name not in ("reasoning_trace", "model_name")]
     return unique_rows(table, unused, lambda line, cells: _check(table, line, cells, layout))
 
 
@@ -222,7 +196,7 @@ def _number(text: str) -> float | None:
 
 
 def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally) -> RowResult:
-    trace = parse_trace(cells[layout.trace]) if layout.trace is not None else Trace("none")
+    trace = parse_trace(layout.cell(cells, "reasoning_trace"))
     seed_events = _seed_events(cells, layout)
     events = (*trace.events, *seed_events) if seed_events else trace.events
     differing = [f"{pair_id} {event.stage}" for event in seed_events if "reads" in event.meta]
@@ -231,36 +205,23 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         tally.formats[trace.format] += 1
     elif events:
         tally.formats["text"] += 1
-    if layout.model is not None:
-        tally.models[cells[layout.model]] += 1
+    if "model_name" in layout.at:
+        tally.models[layout.cell(cells, "model_name")] += 1
+    counts: dict[str, Any] = {name: count_in(layout.cell(cells, COLUMN_OF[name])) for name in _COUNTS}
     if trace.packaged is not None:
         tally.methods[trace.packaged.method] += 1
-        return RowResult(_packaged_prediction(trace.packaged.prediction(pair_id, up, down), cells, layout), events)
-    tool_calls = trace.tool_calls if layout.tool_calls is None else count_in(cells[layout.tool_calls])
-    prediction = Prediction(
-        *(pair_id, up, down, *_read_probabilities(up, down, trace, _seeds_disagree(seed_events))),
-        _tokens(cells, layout.tokens, bool(events)),
-        _tokens(cells, layout.prompt_tokens, bool(events)),
-        tool_calls,
-    )
+        packaged = trace.packaged.prediction(pair_id, up, down)
+        stated = {name: count or getattr(packaged, name) for name, count in counts.items()}  # a 0 is taken from the trace
+        return RowResult(check_packaged(replace(packaged, **stated)), events)
+    for name in ("tokens", "prompt_tokens") if events else ():
+        counts[name] = counts[name] or None  # 0 beside a trace was never counted
+    if "num_tool_calls" not in layout.at:
+        counts["tool_calls"] = trace.tool_calls
+    probabilities = _read_probabilities(up, down, trace, _seeds_disagree(seed_events))
+    prediction = Prediction(pair_id, up, down, *probabilities, **counts)
     if differing:
         prediction = replace(prediction, flags=(*prediction.flags, Flag.ANSWER_DIFFERS))
     return RowResult(prediction, events)
-
-
-def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
-    """Return the packaged prediction with the file's counts, of which a 0 is taken from the trace; see `check_packaged`."""
-
-    def count(column: int | None, packaged_count: int | None) -> int | None:
-        return (None if column is None else count_in(cells[column])) or packaged_count
-
-    row = replace(
-        packaged,
-        tokens=count(layout.tokens, packaged.tokens),
-        prompt_tokens=count(layout.prompt_tokens, packaged.prompt_tokens),
-        tool_calls=count(layout.tool_calls, packaged.tool_calls),
-    )
-    return check_packaged(row)
 
 
 def check_packaged(row: Prediction) -> Prediction:
@@ -284,13 +245,12 @@ def describe_differing(seeds: Sequence[str]) -> str:
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
     events: list[TraceEvent] = []
     for seed in layout.seeds:
-        text = cells[seed.trace] if seed.trace is not None else ""
+        text = layout.cell(cells, f"reasoning_trace_seed{seed}")
         if text.strip() in ("", "none"):
             continue
-        up = None if seed.up is None else _number(cells[seed.up])
-        down = None if seed.down is None else _number(cells[seed.down])
+        up, down = (_number(layout.cell(cells, f"{name}_seed{seed}")) for name in _NUMBERS)
         meta = {"prediction_up": up, "prediction_down": down, **reads_otherwise(text, up, down)}
-        events.append(TraceEvent(f"seed {seed.number}", "MODEL", "answer", text, meta=meta))
+        events.append(TraceEvent(f"seed {seed}", "MODEL", "answer", text, meta=meta))
     return events
 
 
@@ -348,12 +308,6 @@ def count_in(text: str) -> int | None:
     return int(number) if number is not None and 0 <= number < 2**53 and number.is_integer() else None
 
 
-def _tokens(cells: list[str], column: int | None, has_trace: bool) -> int | None:
-    """Return a count of tokens; 0 beside a trace was never counted, so it is unknown."""
-    count = None if column is None else count_in(cells[column])
-    return None if count == 0 and has_trace else count
-
-
 def _model(tally: _Tally) -> str:
     named = tally.models.most_common(1)
     return named[0][0] if named and named[0][0] != "none" else ""
@@ -372,4 +326,4 @@ def _method(track: Track, tally: _Tally) -> str:
         return tally.methods.most_common(1)[0][0]
     of_text = {"A": "prompt_only", "B": "unknown", "C": "local_model"}
     most = tally.formats.most_common(1)[0][0]
-    return _METHODS.get(most, of_text[track])
+    return most if most in ("debate", "react", "coordinator") else of_text[track]
