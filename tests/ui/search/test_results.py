@@ -93,11 +93,6 @@ def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_
     assert "Case is ignored" in text_of(visit(small_workspace, "search"))
 
 
-def test_examples_stand_where_nothing_is_searched_for(visit: Visit, small_workspace: Workspace) -> None:
-    assert "[Pa](./search?" in text_of(visit(small_workspace, "search"))
-    assert "[Pa](" not in text_of(visit(small_workspace, "search", phrase=" <b>x "))
-
-
 @pytest.mark.soak
 def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "rows", run="debate", q="does not")
