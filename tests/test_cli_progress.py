@@ -40,7 +40,7 @@ def test_what_is_over_at_once_says_nothing(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_whoever_watches_sees_every_step(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base._Output, "progress", True)
+    monkeypatch.setattr(base.Output, "progress", True)
     with progress.working("reading a.csv") as step:
         step("writing a.csv")
     assert capsys.readouterr().err == "writing a.csv\n"

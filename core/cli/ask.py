@@ -10,7 +10,7 @@ import typer
 from core.actions import ask as asking
 from core.actions import launch, run_control
 from core.actions.ask import SCRIPTED, Answer, Question
-from core.cli.base import Json, say, show
+from core.cli.base import say, show
 from core.cli.progress import working
 from core.cli.settings import takes
 from core.fields.record import make
@@ -28,7 +28,6 @@ def ask(
     gene: Annotated[str, typer.Argument(metavar="GENE", help="The target gene. Neither gene has to be in the dataset.")],
     chosen: dict[str, Any],
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Ask about one pair and print the argument; the page Ask shows it as it is written.
 
@@ -43,7 +42,7 @@ def ask(
     if asked.run.status == "interrupted":
         raise KeyboardInterrupt  # its worker took the signal for itself
     answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
-    show(_shape(answer), as_json, "\n\n".join([*_argument(answer), _sentence(answer)]))
+    show(_shape(answer), "\n\n".join([*_argument(answer), _sentence(answer)]))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from core.actions import component_loader, pack_texts, packs
 from core.actions.workspace import Workspace
 from core.audit.debate_audit import audit_debate
 from core.audit.shared_symbols import compare_splits
-from core.cli.base import Json
 from core.cli.names import DatasetName, RunName
 from core.cli.results import show_result
 from core.errors import InputError
@@ -29,21 +28,20 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
-def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+def debate(context: typer.Context, run: RunName) -> None:
     """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, no verdict."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
         result = audit_debate(findings.debate_facts(db, found.id), found.name)
     if not result.roles:
         raise InputError(f"audit debate {run}: method {found.method}, which writes no briefs; expected a debate")
-    show_result(result, as_json)
+    show_result(result)
 
 
 @app.command()
 def leakage(
     context: typer.Context,
     dataset: DatasetName = None,
-    as_json: Json = False,
 ) -> None:
     """Find what splits share, texts, spaces and runs that have seen labels, and what the no-biology baseline scores."""
     chosen = component_loader.default_dataset(context.obj, dataset)
@@ -67,7 +65,6 @@ def leakage(
             tables.notes,
             leak_power(index) if known_spaces else (),
         ),
-        as_json,
     )
 
 

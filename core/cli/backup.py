@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from core.actions import backups
-from core.cli.base import Json, ReplaceFile, show
+from core.cli.base import ReplaceFile, show
 
 app = typer.Typer()
 
@@ -18,22 +18,20 @@ def backup(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="The file to write.")],
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write the whole workspace to one file, also while runs write."""
     written = backups.back_up(context.obj, out, replace=replace)
     result = {"path": str(out), "sha256": written.sha256}
-    show(result, as_json, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
+    show(result, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
 
 
 @app.command()
 def restore(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
-    as_json: Json = False,
 ) -> None:
     """Make an empty workspace the one of a backup."""
     restored = backups.restore(context.obj, file)
     place = context.obj.settings.workspace
     result = {"path": str(file), "sha256": restored.sha256}
-    show(result, as_json, f"{place}: {restored.runs:,} runs from {file}")
+    show(result, f"{place}: {restored.runs:,} runs from {file}")

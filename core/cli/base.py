@@ -14,7 +14,7 @@ import typer
 
 from core import log
 from core.base.result import plain
-from core.cli.lazy_group import LazyGroup
+from core.cli.lazy_group import LazyGroup, Output
 from core.config import load_settings
 from core.texts import cell_text, printable, shorten, table_lines
 from core.version import describe
@@ -26,15 +26,8 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 _LONGEST_LINE = 1_500  # characters of a line on standard error
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
 ReplaceFile = Annotated[bool, typer.Option("--replace", help="Replace an existing file.")]
-
-
-class _Output:
-    """Where output goes. progress: whether progress is printed although standard error is no terminal."""
-
-    progress = False
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,7 +50,7 @@ def workspace(
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
-    _Output.progress = progress
+    Output.progress = progress
     opened = open_workspace(load_settings(folder))
     assert isinstance(context.command, LazyGroup)
     before_use = _settle_once() if context.command.settles(context.invoked_subcommand) else None
@@ -79,7 +72,7 @@ def say(text: str) -> None:
 
 def is_watched() -> bool:
     """Return whether a person follows the progress: at a terminal, or on request."""
-    return _Output.progress or sys.stderr.isatty()
+    return Output.progress or sys.stderr.isatty()
 
 
 def say_progress(text: str) -> None:
@@ -93,15 +86,15 @@ def say_arm(name: str, done: int, total: int) -> None:
     say_progress(f"{done + 1} of {total}: {name}")
 
 
-def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
+def show(result: Mapping[str, Any], text: str) -> None:
     """Print a command's result: one JSON object (NaN as null), or text for people."""
-    print(json.dumps(plain(result), ensure_ascii=False) if as_json else text)
+    print(json.dumps(plain(result), ensure_ascii=False) if Output.as_json else text)
 
 
-def show_list(key: str, records: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json: bool, none: str) -> None:
+def show_list(key: str, records: Sequence[Mapping[str, Any]], columns: Sequence[str], none: str) -> None:
     """Print a list: as JSON under a key, or as a table of these columns. none: what to say where it is empty."""
     rows = [{name: _cell(record[name]) for name in columns} for record in records]
-    show({key: records}, as_json, "\n".join(table_lines(rows)) or none)
+    show({key: records}, "\n".join(table_lines(rows)) or none)
 
 
 def _cell(value: Any) -> Any:
@@ -111,12 +104,12 @@ def _cell(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
-def show_deleted(name: str, as_json: bool) -> None:
+def show_deleted(name: str) -> None:
     """Print the name of what was deleted."""
-    show({"deleted": name}, as_json, f"{name}: deleted")
+    show({"deleted": name}, f"{name}: deleted")
 
 
-def show_file(out: Path, content: bytes, facts: Mapping[str, Any], as_json: bool, *, replace: bool) -> None:
+def show_file(out: Path, content: bytes, facts: Mapping[str, Any], *, replace: bool) -> None:
     """Write a file, and print where it is, its hash, and facts about it."""
     from core.file_io import write_file
     from core.hashes import sha256_of
@@ -124,7 +117,7 @@ def show_file(out: Path, content: bytes, facts: Mapping[str, Any], as_json: bool
     write_file(content, out, replace=replace)
     sha256 = sha256_of(content)
     words = [f"{name} {cell_text(value)}" for name, value in facts.items()]
-    show({"path": str(out), "sha256": sha256, **facts}, as_json, f"{out}: {', '.join(words)}, {sha256}")
+    show({"path": str(out), "sha256": sha256, **facts}, f"{out}: {', '.join(words)}, {sha256}")
 
 
 def say_if_named_otherwise(run: Run, name: str) -> None:

@@ -16,7 +16,7 @@ from core.cells.groups import GroupSettings
 from core.cells.labels import Thresholds
 from core.cells.sampling import SamplingSettings
 from core.cells.screen import LabelSettings
-from core.cli.base import Json, say
+from core.cli.base import say
 from core.cli.files import show_imports
 from core.cli.results import show_result
 from core.cli.settings import takes
@@ -35,13 +35,12 @@ _OF_LABELS = [option.name for record in _LABELLING for option in options_of(reco
 def describe(
     file: File,
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Show the content of a file and the columns that would be chosen, before anything is computed."""
     from core.actions.cells import describe_file
 
     found = describe_file(file, make(LabelSettings, chosen))
-    show_result(summaries.describe(found), as_json)
+    show_result(summaries.describe(found))
 
 
 @app.command()
@@ -50,7 +49,6 @@ def labels(
     context: typer.Context,
     file: File,
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
     from core.actions.cells import label_cells
@@ -59,7 +57,7 @@ def labels(
     made = label_cells(context.obj, file, asked, say)
     if made.message:
         say(made.message)
-    show_result(summaries.summarize_labels(made.dataset, made.record, new=made.new), as_json)
+    show_result(summaries.summarize_labels(made.dataset, made.record, new=made.new))
 
 
 @app.command()
@@ -68,10 +66,9 @@ def predictions(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or is flagged."""
     options = make(PredictionOptions, chosen)
     if "" in options.columns.values():
         raise InputError("--column: got a role without a column, expected ROLE=NAME, such as log2_fc=logFC")
-    show_imports([cell_predictions.import_predictions(context.obj, file, options)], as_json)
+    show_imports([cell_predictions.import_predictions(context.obj, file, options)])

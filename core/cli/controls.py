@@ -8,7 +8,6 @@ import typer
 
 from core.actions import knn_numbers
 from core.actions.cells import control_expression_of
-from core.cli.base import Json
 from core.cli.names import RunName
 from core.cli.results import show_result
 from core.scoring import run_scores
@@ -21,7 +20,7 @@ app = typer.Typer()
 
 
 @app.command()
-def controls(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+def controls(context: typer.Context, run: RunName) -> None:
     """Show what baselines without biology score on a run's rows, and whether the run beats them."""
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
@@ -31,4 +30,4 @@ def controls(context: typer.Context, run: RunName, as_json: Json = False) -> Non
     found = add_expression(found, rows, control_expression_of(context.obj, rows.run.dataset))
     without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
     found = replace(found, controls=(*found.controls, *without_biology))
-    show_result(found, as_json)
+    show_result(found)

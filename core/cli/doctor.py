@@ -6,16 +6,16 @@ import typer
 
 from core.actions.doctor import Diagnosis, EndpointState, KeyState, examine
 from core.base.result import fields_of
-from core.cli.base import Json, show
+from core.cli.base import show
 
 app = typer.Typer()
 
 
 @app.command()
-def doctor(context: typer.Context, as_json: Json = False) -> None:
+def doctor(context: typer.Context) -> None:
     """Show versions, the workspace, its store and lock, the model server, free disk and the last errors, without secrets."""
     found = examine(context.obj.settings)
-    show(fields_of(found), as_json, "\n".join(_lines(found)))
+    show(fields_of(found), "\n".join(_lines(found)))
 
 
 def _lines(found: Diagnosis) -> list[str]:

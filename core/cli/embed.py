@@ -13,7 +13,7 @@ from core.actions.space_settings import CoresponseSettings, NetworkSettings, Res
 from core.actions.workspace import Workspace
 from core.base.result import Summary, to_json
 from core.cli import names
-from core.cli.base import Json, say, show_deleted, show_list
+from core.cli.base import say, show_deleted, show_list
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
@@ -56,7 +56,6 @@ def _add_source(source: str, record: type, about: str) -> None:
         chosen: dict[str, Any],
         dataset: DatasetName = None,
         replace: Replace = False,
-        as_json: Json = False,
     ) -> None:
         asked: Any = make(record, chosen)
         kind, options = actions.source_of(asked)
@@ -65,7 +64,7 @@ def _add_source(source: str, record: type, about: str) -> None:
         with working(f"building {name}") as step:
             pack = getattr(asked, "pack", None)
             space = actions.embed(context.obj, kind, name, options, pack=pack, replace=replace, say=step)
-        _show(context.obj, space, dataset, as_json)
+        _show(context.obj, space, dataset)
 
 
 for _source in (
@@ -93,37 +92,35 @@ def load(
     ] = None,
     dataset: DatasetName = None,
     replace: Replace = False,
-    as_json: Json = False,
 ) -> None:
     """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle, scGPT's, Geneformer's."""
     with working(f"reading {file.name}"):
         found = imports.import_space(context.obj, file, name, replace=replace, kept=keep_column or ())
-    _show(context.obj, found, dataset, as_json)
+    _show(context.obj, found, dataset)
 
 
 @app.command("list")
-def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = False) -> None:
+def list_(context: typer.Context, dataset: DatasetName = None) -> None:
     """List the spaces."""
     with context.obj.store.read() as db:
         found = spaces.list_all(db)
     listed = [to_json(_listed(context.obj, space, dataset)) for space in found]
-    show_list("spaces", listed, ("sentence",), as_json, "no spaces yet; try: perturbdesk embed --help")
+    show_list("spaces", listed, ("sentence",), "no spaces yet; try: perturbdesk embed --help")
 
 
 @app.command()
 def delete(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.", autocompletion=names.complete_space)],
-    as_json: Json = False,
 ) -> None:
     """Delete a space; runs that were made with it stay."""
-    show_deleted(actions.delete(context.obj, name).name, as_json)
+    show_deleted(actions.delete(context.obj, name).name)
 
 
-def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
+def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> None:
     for note in space.notes:
         say(f"{space.name}: {note}")
-    show_result(_summary(space, actions.coverage_of(workspace, space, dataset)), as_json)
+    show_result(_summary(space, actions.coverage_of(workspace, space, dataset)))
 
 
 def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:

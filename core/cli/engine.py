@@ -13,7 +13,7 @@ import typer
 from core.actions import launch, model_servers, run_control
 from core.base.result import fields_of
 from core.cli import names
-from core.cli.base import Detach, Json, say, say_if_named_otherwise, say_progress, show
+from core.cli.base import Detach, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.run_status import show_status
 from core.cli.settings import listing, takes
@@ -53,7 +53,6 @@ def run(
     ] = None,
     detach: Detach = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
     known = method_named(method)
@@ -73,7 +72,7 @@ def run(
         elsewhere = f" --endpoint {shlex.quote(request.endpoint)}" if request.endpoint else ""
         go_on = f"perturbdesk jobs resume {shlex.quote(started.name)}{elsewhere}"
         say(f"{started.name}: {started.status} before, and nothing was asked now; `{go_on}` continues it")
-    _exit_unless(show_status(context.obj, started.id, as_json) and not is_left)
+    _exit_unless(show_status(context.obj, started.id) and not is_left)
 
 
 @app.command()
@@ -88,7 +87,6 @@ def worker(context: typer.Context, run: RunName) -> None:
 def endpoint(
     context: typer.Context,
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Check whether each model server answers, its abilities, and whether one run can use several."""
     request = make(RunRequest, chosen, method="")
@@ -96,12 +94,12 @@ def endpoint(
     found = asyncio.run(model_servers.check_each(context.obj, address, request.model, request.calls, by_schema=True))
     health = model_servers.combine(found)
     if len(found) == 1:
-        show(fields_of(health), as_json, "\n".join(_health_lines(health)))
+        show(fields_of(health), "\n".join(_health_lines(health)))
         _exit_unless(not health.problem)
         return
     each = [{"address": address, **fields_of(one)} for address, one in found.items()]
     lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
-    show(fields_of(health) | {"servers": each}, as_json, "\n".join(lines))
+    show(fields_of(health) | {"servers": each}, "\n".join(lines))
     _exit_unless(not health.problem)
 
 

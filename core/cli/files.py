@@ -17,7 +17,8 @@ from core.actions.workspace import Workspace
 from core.base.result import plain
 from core.base.roles import TableOptions
 from core.cli import names
-from core.cli.base import Json, ReplaceFile, say, say_progress, show, show_list
+from core.cli.base import ReplaceFile, say, say_progress, show, show_list
+from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
 from core.errors import InputError
@@ -29,11 +30,11 @@ app = typer.Typer()
 
 
 @app.command()
-def demo(context: typer.Context, as_json: Json = False) -> None:
+def demo(context: typer.Context) -> None:
     """Create the simulated demo: a dataset with its runs."""
     made = demo_actions.make_demo(context.obj)
     names = [run.name for run in made]
-    show({"dataset": datasets.DEMO, "runs": names}, as_json, f"dataset {datasets.DEMO}: {', '.join(names)}")
+    show({"dataset": datasets.DEMO, "runs": names}, f"dataset {datasets.DEMO}: {', '.join(names)}")
 
 
 @app.command("import")
@@ -68,7 +69,6 @@ def import_(
             "--recursive", help="Read a folder completely even if it is a disk's root, contains the home folder or is huge."
         ),
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces.
 
@@ -76,7 +76,7 @@ def import_(
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "", table)
     if dry_run:
-        show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive), as_json)
+        show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
         return
 
     with working("looking for files") as step:
@@ -85,7 +85,7 @@ def import_(
             step(f"{share:4.0%} {what}")
 
         found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_file=say_file)
-    show_imports(found, as_json)
+    show_imports(found)
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
@@ -96,7 +96,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in parts}
 
 
-def show_previews(made: Sequence[previews.Preview], as_json: bool) -> None:
+def show_previews(made: Sequence[previews.Preview]) -> None:
     """Print what an import would do; exit with 1 if a file could not be imported."""
     lines: list[str] = []
     for preview in made:
@@ -105,7 +105,7 @@ def show_previews(made: Sequence[previews.Preview], as_json: bool) -> None:
         lines += preview.notes
         if preview.message:
             say(preview.message)
-    show({"preview": [plain(preview) for preview in made]}, as_json, "\n".join(map(printable, lines)))
+    show({"preview": [plain(preview) for preview in made]}, "\n".join(map(printable, lines)))
     if any(preview.fails for preview in made):
         raise typer.Exit(1)
 
@@ -114,10 +114,9 @@ def show_previews(made: Sequence[previews.Preview], as_json: bool) -> None:
 def fetch(
     context: typer.Context,
     group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa", help="Which files.")],
-    as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""
-    show_imports(imports.fetch_and_import(context.obj, group, _say_progress), as_json)
+    show_imports(imports.fetch_and_import(context.obj, group, _say_progress))
 
 
 def _say_progress(name: str, done: int, total: int) -> None:
@@ -125,7 +124,7 @@ def _say_progress(name: str, done: int, total: int) -> None:
         say_progress(f"{name}: {done:,} of {total:,} bytes")
 
 
-def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
+def show_imports(outcomes: list[imports.Imported]) -> None:
     """Print what came of each file; exit with 1 if one of them was not imported."""
     for outcome in outcomes:
         if outcome.message:
@@ -134,7 +133,7 @@ def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
     names = ("path", "kind", "name", "rows", "new", "organism")
     records = [{**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)} for o in outcomes]
-    show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), as_json, "")
+    show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), "")
     if any(outcome.kind == "failed" for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -146,11 +145,10 @@ def undo(
         str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.", autocompletion=names.complete_import)
     ],
     with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Undo an import: delete its rows and runs."""
     done = undo_action.undo(context.obj, what, with_runs=with_runs)
-    show({"undone": done.file, "kind": done.kind, "rows": done.rows}, as_json, f"{done.file}: undone, {done.rows:,} rows")
+    show({"undone": done.file, "kind": done.kind, "rows": done.rows}, f"{done.file}: undone, {done.rows:,} rows")
 
 
 @app.command()
@@ -164,19 +162,18 @@ def export(
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads.
 
     As bundle, everything: predictions, traces, evidence, calls and notes.
     """
-    if out is None and (form in ("parquet", "eval", "bundle") or as_json):
-        raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
+    if out is None and (form in ("parquet", "eval", "bundle") or Output.as_json):
+        raise InputError(f"export {run}: --format {form}{' --json' if Output.as_json else ''} needs --out FILE")
     if form == "bundle":
         assert out is not None
         if with_traces:
             raise typer.BadParameter("has no effect on a bundle, which holds the traces", param_hint="--traces")
-        _export_bundle(context.obj, run, out, replace, as_json)
+        _export_bundle(context.obj, run, out, replace)
         return
 
     def write_to(file: IO[bytes]) -> int:
@@ -186,12 +183,12 @@ def export(
         write_to(sys.stdout.buffer)
         return
     n = write_by(write_to, out, replace=replace)
-    show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
+    show({"path": str(out), "rows": n}, f"{out}: {n:,} rows")
 
 
-def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool, as_json: bool) -> None:
+def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> None:
     from core.cli.submission import problem_lines, problem_records
 
     written = bundles.write_bundle_file(workspace, run, out, replace=replace)
     result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
-    show(result, as_json, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))
+    show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))

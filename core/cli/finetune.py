@@ -12,7 +12,7 @@ from core.actions import finetunes, job_control
 from core.actions.finetunes import FinetuneRequest
 from core.actions.job_kinds.finetune import KIND
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say, say_progress, show
+from core.cli.base import say, say_progress, show
 from core.cli.settings import listing, takes
 from core.errors import StateError
 from core.fields.record import make
@@ -32,7 +32,6 @@ def finetune(
     context: typer.Context,
     chosen: dict[str, Any],
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last complete checkpoint.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
 
@@ -52,7 +51,7 @@ def finetune(
         say(f"{folder.key}: its folder stays {spec.out}, as at its start")
     _watch(context.obj, folder)
     result = finetunes.result_of(folder)
-    show(result, as_json, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
+    show(result, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
 
 
 def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.cli.base import Json, show_list
+from core.cli.base import show_list
 from core.cli.settings import takes
 from core.engine.request import ModelRequest
 from core.fields.record import make
@@ -22,7 +22,6 @@ def gene_sets(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
     chosen: dict[str, Any],
     replace: Annotated[bool, typer.Option("--replace", help="Replace existing tables.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a person's description, if any."""
     from core.actions.gene_sets import summarise_gene_sets
@@ -39,4 +38,4 @@ def gene_sets(
             "rouge1_recall": float(table["rouge1_recall"].mean()),  # over the scored ones, NaN without one
         }
         records.append({"file": file.name, "model": found.model, **counts, "sets": len(table), "table": str(found.path)})
-    show_list("gene_sets", records, [*records[0]], as_json, "")
+    show_list("gene_sets", records, [*records[0]], "")

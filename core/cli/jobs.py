@@ -15,7 +15,7 @@ from core.actions.changed_settings import ChangedSettings, change_settings
 from core.actions.job_kinds.base import Job
 from core.actions.job_kinds.run import RunKind
 from core.actions.workspace import Workspace
-from core.cli.base import Detach, Json, show
+from core.cli.base import Detach, show
 from core.cli.names import JobName
 from core.cli.run_status import busy_lines, show_status, status_record
 from core.cli.settings import takes
@@ -29,12 +29,11 @@ app = typer.Typer(no_args_is_help=True)
 def list_(
     context: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Include finished jobs.")] = False,
-    as_json: Json = False,
 ) -> None:
     """List background jobs of every kind that are running or ended early, the latest started first."""
     found = [job for job in job_control.list_jobs(context.obj) if every or job.state != "done"]
     none = "no job yet" if every else "no job is running or ended early; --all lists finished jobs"
-    show({"jobs": [_record(job) for job in found]}, as_json, "\n".join(map(_line, found)) or none)
+    show({"jobs": [_record(job) for job in found]}, "\n".join(map(_line, found)) or none)
 
 
 @app.command()
@@ -42,24 +41,23 @@ def log(
     context: typer.Context,
     job: JobName,
     lines: Annotated[int, typer.Option(help="How many lines to show.", min=1)] = 50,
-    as_json: Json = False,
 ) -> None:
     """Show the last lines of a job's log, and its state: with its error, if it ended early."""
     found = _find(context.obj, job, "log")
     said = found.log_tail(lines)
     status = status_record(context.obj, found.key) if _is_run(found) else {}
     shown = [*said, _line(found), *busy_lines(status)]
-    show({**_record(found), **status, "lines": said}, as_json, "\n".join(shown))
+    show({**_record(found), **status, "lines": said}, "\n".join(shown))
 
 
 def _add_verb(verb: str, about: str, act: Callable[[Workspace, Job], object]) -> None:
     """Add a command that does something to a job."""
 
     @app.command(verb, help=about)
-    def command(context: typer.Context, job: JobName, as_json: Json = False) -> None:
+    def command(context: typer.Context, job: JobName) -> None:
         found = _find(context.obj, job, verb)
         act(context.obj, found)
-        _show(context.obj, found, as_json)
+        _show(context.obj, found)
 
 
 _add_verb("pause", "Let a run finish the rows in flight, then wait.", lambda of, job: run_control.pause(of, job.key))
@@ -72,9 +70,7 @@ def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
 
     @app.command(verb, help=about)
     @takes(ChangedSettings)
-    def command(
-        context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False, as_json: Json = False
-    ) -> None:
+    def command(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False) -> None:
         found = _find(context.obj, job, verb)
         if _is_run(found):
             begin = run_control.start_worker if detach else run_control.work_on
@@ -91,7 +87,7 @@ def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
                     why = f"{found.title} goes on with the settings it was started with; expected a run"
                     raise typer.BadParameter(why, param_hint=option.option)
             job_control.resume(context.obj, found)
-        _show(context.obj, found, as_json)
+        _show(context.obj, found)
 
 
 _add_restart(
@@ -122,13 +118,13 @@ def _is_run(job: Job) -> bool:
     return isinstance(job_control.kind_of(job), RunKind)
 
 
-def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
+def _show(workspace: Workspace, job: Job) -> None:
     """Show the present state of a job: of a run what `runs` prints of it, too."""
     now = job_control.find(workspace, job.kind, job.key) or job
     if _is_run(job):
-        show_status(workspace, job.key, as_json, _record(now))
+        show_status(workspace, job.key, _record(now))
     else:
-        show(_record(now), as_json, _line(now))
+        show(_record(now), _line(now))
 
 
 def _record(job: Job) -> dict[str, Any]:

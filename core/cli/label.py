@@ -10,7 +10,7 @@ import typer
 
 from core.actions import rubrics
 from core.audit.sample_request import SampleRequest
-from core.cli.base import Json, show
+from core.cli.base import show
 from core.cli.names import RubricName, RunName
 from core.cli.settings import takes
 from core.errors import InputError
@@ -32,7 +32,6 @@ def label(
     chosen: dict[str, Any],
     export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")] = None,
     import_: Annotated[Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Draw texts of a run that people read for a rubric; export and import their answers."""
     wanted = make(SampleRequest, chosen)
@@ -44,23 +43,23 @@ def label(
         )
     rubric: Rubric = rubrics.find(context.obj, name)
     if wanted.size is not None:
-        _draw(context.obj, rubric, run, wanted, as_json)
+        _draw(context.obj, rubric, run, wanted)
     elif export is not None:
         from core.actions.label_files import export_csv
 
         content, n = export_csv(context.obj, rubric, run)
         replace_file(export, content)
-        show({"file": str(export), "labels": n}, as_json, f"{export}: {n:,} labels")
+        show({"file": str(export), "labels": n}, f"{export}: {n:,} labels")
     elif import_ is not None:
         from core.actions.label_files import import_csv
 
         done = import_csv(context.obj, rubric, run, read_file(import_, MOST_BYTES), import_.name)
         counts = {name: getattr(done, name) for name in ("new", "changed", "known")}
         words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
-        show({"file": str(import_), **counts}, as_json, f"{import_}: labels {words}")
+        show({"file": str(import_), **counts}, f"{import_}: labels {words}")
 
 
-def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest, as_json: bool) -> None:
+def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest) -> None:
     from core.actions.labels import draw_sample
 
     sample = draw_sample(workspace, rubric, run, wanted.size or 0, wanted.design, wanted.seed)
@@ -71,4 +70,4 @@ def _draw(workspace: Workspace, rubric: Rubric, run: str, wanted: SampleRequest,
         "Read them on the page Arguments, tab Label (make app).",
     ]
     facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
-    show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, as_json, "\n".join(text))
+    show({**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}, "\n".join(text))

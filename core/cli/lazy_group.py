@@ -1,18 +1,27 @@
-"""A command line that imports the module of the command that is run, and no other."""
+"""A command line that imports the module of the command that is run, and no other, and gives it the option --json."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_group
+from typer.main import get_command, get_group
 
 from core.base.feature import Command as FeatureCommand
 from core.base.feature import resolve
 from core.cli.commands import PANELS, Command, Group
 from core.features import features
+
+_WITHOUT_JSON = ("serve", "serve-app", "work", "worker")
+
+
+class Output:
+    """How a command prints. as_json: its result as one JSON object. progress: also where standard error is no terminal."""
+
+    as_json = False
+    progress = False
 
 
 class LazyGroup(TyperGroup):
@@ -42,12 +51,33 @@ class LazyGroup(TyperGroup):
         """Return the command, or the group of commands, of that name."""
         entry = self._entries[name]
         if isinstance(entry, Command):
-            return get_group(app_of(entry.module)).commands[name]
-        group = get_group(app_of(name) if isinstance(entry, Group) else resolve(entry.app))
+            return _with_json(get_group(app_of(entry.module)).commands[name])
+        group = _with_json(get_group(app_of(name) if isinstance(entry, Group) else resolve(entry.app)))
         if [*group.commands] == [name]:
             return group.commands[name]
         group.name, group.help = name, entry.about
         return group
+
+
+def _with_json(command: Any) -> Any:
+    """Return a command, or a group, with the option --json for all that print a result."""
+    for inner in getattr(command, "commands", {}).values():
+        _with_json(inner)
+    if getattr(command, "invoke_without_command", True) and command.name not in _WITHOUT_JSON:
+        app = typer.Typer(add_completion=False)
+        app.command()(_take_json)
+        [option] = get_command(app).params
+        option.expose_value = False
+        command.params.append(option)
+    return command
+
+
+def _take_json(
+    _as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", callback=lambda value: setattr(Output, "as_json", value))
+    ] = False,
+) -> None:
+    pass
 
 
 def app_of(module: str) -> typer.Typer:

@@ -9,7 +9,7 @@ import typer
 from core.actions import runs as run_actions
 from core.actions.component_loader import default_dataset
 from core.cli import names
-from core.cli.base import Json, show, show_list
+from core.cli.base import show, show_list
 from core.cli.names import DatasetName, RunName
 from core.store import notes, runs
 
@@ -22,11 +22,10 @@ def add(
     run: RunName,
     text: Annotated[str, typer.Argument(help="What to note.")],
     row: Annotated[str | None, typer.Option(help="A row's id; without it the note is about the whole run.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Add a note to a run, or to one of its rows."""
     key = run_actions.add_note(context.obj, run, row, text)
-    show({"note": key}, as_json, f"note {key}")
+    show({"note": key}, f"note {key}")
 
 
 @app.command("list")
@@ -38,7 +37,6 @@ def list_(
     ] = None,
     dataset: DatasetName = None,
     author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
-    as_json: Json = False,
 ) -> None:
     """List notes on runs, their rows and their figures, newest first."""
     with context.obj.store.read() as db:
@@ -51,11 +49,11 @@ def list_(
     records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
     listed: list[Any] = records.where(records.notna(), None).to_dict("records")
     columns = ("id", "written_at", "author", "run", "pair_id", "figure", "text")
-    show_list("notes", listed, columns, as_json, "no notes")
+    show_list("notes", listed, columns, "no notes")
 
 
 @app.command()
-def delete(context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")], as_json: Json = False) -> None:
+def delete(context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")]) -> None:
     """Delete a note that you wrote."""
     run_actions.delete_note(context.obj, note)
-    show({"deleted": note}, as_json, f"note {note}: deleted")
+    show({"deleted": note}, f"note {note}: deleted")

@@ -11,7 +11,8 @@ import typer
 from core.actions import comparison_log
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, show
+from core.cli.base import show
+from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.results import show_result
 from core.errors import InputError, MissingPackage
@@ -53,7 +54,6 @@ def score(
     ] = None,
     bootstrap: Bootstrap = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
-    as_json: Json = False,
 ) -> None:
     """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was scored."""
     rows = _load_rows(context.obj, run)
@@ -64,16 +64,16 @@ def score(
             raise InputError(f"score --by {by}: expected one of gene, pert, {', '.join(known)}")
         if bootstrap:
             raise InputError(f"score --by {by} --bootstrap: slices are not resampled, expected one of the two")
-        show_result(SlicesResult.of(rows, slices), as_json)
+        show_result(SlicesResult.of(rows, slices))
         return
     why = run_scores.why_not_resampled(rows)
     if bootstrap and why:
         raise InputError(f"score {rows.run.name} --bootstrap: {why}, expected a run with labels that is scored over all rows")
-    is_unasked = bootstrap is None and as_json and len(rows) <= UNASKED_ROWS and not why
+    is_unasked = bootstrap is None and Output.as_json and len(rows) <= UNASKED_ROWS and not why
     product = run_scores.resample_mean(rows, seed) if bootstrap or is_unasked else None
     with context.obj.store.read() as db:
         result = score_result(db, rows, run_scores.score_run(rows))
-    show_result(replace(result, product=product, others=other_scores_of_run(rows, result.score)), as_json)
+    show_result(replace(result, product=product, others=other_scores_of_run(rows, result.score)))
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:
@@ -82,7 +82,7 @@ def _load_rows(workspace: Workspace, run: str) -> RunRows:
 
 
 @app.command()
-def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_json: Json = False) -> None:
+def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> None:
     """Compare run B with run A, on the rows that both cover, scored alike; or several runs, with corrected p-values."""
     if margin is not None and margin <= 0:
         raise InputError(f"compare --margin {margin}: expected a difference above 0")
@@ -93,14 +93,13 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
     tested = [(first.run.id, other.run.id, each.p) for other, each in zip(others, results, strict=True)]
     counted = comparison_log.look_at(context.obj, first.run.dataset, tested)
     results = [replace(each, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
-    show_result(results[0] if len(results) == 1 else SeveralComparisons.of(results), as_json)
+    show_result(results[0] if len(results) == 1 else SeveralComparisons.of(results))
 
 
 @app.command()
 def bench(
     name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells|cell_lines")],
     rows: Annotated[int | None, typer.Option(min=1, help="store: measure this many rows instead, such as 1000000.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
     try:
@@ -114,4 +113,4 @@ def bench(
     if rows is not None and not hasattr(module, "run_large"):
         raise InputError(f"bench {name}: has one size; --rows is for store")
     result = module.run() if rows is None else module.run_large(rows)
-    show(result, as_json, "\n".join(f"{key:28} {value}" for key, value in result.items()))
+    show(result, "\n".join(f"{key:28} {value}" for key, value in result.items()))

@@ -14,7 +14,7 @@ from core.actions import site as site_action
 from core.actions.report_finders import finders_of
 from core.cli import names
 from core.cli import walk as walk_commands
-from core.cli.base import Json, ReplaceFile, say, show, show_deleted, show_file
+from core.cli.base import ReplaceFile, say, show, show_deleted, show_file
 from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.setting import split_names
@@ -67,7 +67,6 @@ def new(
     authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
     walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
@@ -81,16 +80,16 @@ def new(
     if not is_new and not replace:
         say(f"{name}: there already, with the same selection")
     record = _record(name, selection)
-    show(record, as_json, _line(record))
+    show(record, _line(record))
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the saved reports."""
     saved = reports.saved_reports(context.obj).items()
     records = [_record(name, from_json(ReportSelection, selection, f"saved report {name!r}")) for name, selection in saved]
     lines = [_line(record) for record in records]
-    show({"reports": records}, as_json, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
+    show({"reports": records}, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
 
 
 @app.command()
@@ -100,7 +99,6 @@ def build(
     out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
@@ -111,7 +109,7 @@ def build(
     built = build_file(parts, slides=slides)
     machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
-    show_file(out, content, {"figures": built.figures, "rows": built.rows}, as_json, replace=replace)
+    show_file(out, content, {"figures": built.figures, "rows": built.rows}, replace=replace)
 
 
 @app.command()
@@ -120,7 +118,6 @@ def figure(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
     run_names: Runs,
     compare: Compare = None,
-    as_json: Json = False,
 ) -> None:
     """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
     with context.obj.store.read() as db:
@@ -131,7 +128,7 @@ def figure(
         raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
     marks = parts.material.dataset.marks
     result = {"kind": kind, "figures": [_figure_record(one) for one in found], "label_marks": marks}
-    show(result, as_json, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
+    show(result, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
 
 
 @app.command()
@@ -141,14 +138,13 @@ def fusion(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
 
     Without labels it moves ranks alone, and says what the saved weights score.
     """
     content = fusion_files.fusion_file(context.obj, run, labels=labels)
-    show_file(out, content, {"bytes": len(content), "labels": labels}, as_json, replace=replace)
+    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)
 
 
 @app.command()
@@ -165,20 +161,19 @@ def site(
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
     links = Links(context.obj.settings.base_url or AT_HOME)
     made = site_action.write_site(context.obj, run, out, walks=walk or (), links=links, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
-    show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
+    show(result, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
 
 
 @app.command()
-def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
+def delete(context: typer.Context, name: Name) -> None:
     """Delete a saved report; files that were built stay."""
     reports.delete_report(context.obj, name)
-    show_deleted(name, as_json)
+    show_deleted(name)
 
 
 def _figure_text(figure: CaptionedFigure) -> str:

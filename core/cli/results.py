@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from core.base.result import Result, to_json
 from core.cli.base import show
+from core.cli.lazy_group import Output
 from core.texts import table_lines
 
 
-def show_result(result: Result, as_json: bool) -> None:
+def show_result(result: Result) -> None:
     """Print a result."""
-    show(to_json(result) if as_json else {}, as_json, "\n".join(result_lines(result)))
+    show(to_json(result) if Output.as_json else {}, "\n".join(result_lines(result)))
 
 
 def result_lines(result: Result) -> list[str]:

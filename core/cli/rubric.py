@@ -12,7 +12,7 @@ from core.actions.reading_settings import ReadingSettings
 from core.audit.rubric import Rubric
 from core.base.result import plain
 from core.cli import names
-from core.cli.base import Detach, Json, say_progress, show, show_list
+from core.cli.base import Detach, say_progress, show, show_list
 from core.cli.label import label
 from core.cli.names import RubricName, RunName
 from core.cli.reading_options import model_options, refuse_model_options
@@ -41,20 +41,19 @@ Answer = Annotated[str | None, typer.Option(help="The answer that counts; by def
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
-    show_list("rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), as_json, "")
+    show_list("rubrics", plain(rubrics.list_all(context.obj)), ("name", "unit", "judge", "question"), "")
 
 
 @app.command()
 def add(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="name, question, answers, unit, roles, stages, pattern, …")],
-    as_json: Json = False,
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
     rubric = rubrics.add_file(context.obj, file)
-    show(plain(rubric), as_json, f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})")
+    show(plain(rubric), f"{rubric.name}: {rubric.question} ({' / '.join(rubric.answers)}; judge: {rubric.judge})")
 
 
 @app.command("run")
@@ -67,7 +66,6 @@ def run_(
     judge: JudgedBy = None,
     reading: ReadingName = None,
     detach: Detach = False,
-    as_json: Json = False,
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; show the rates by role.
 
@@ -92,14 +90,14 @@ def run_(
             from core.cli.runs import progress_line
 
             what = {"rubric": rubric.name, "run": run, "judge": "model", "reading": reading, "status": record["status"]}
-            show({**what, "roles": {}}, as_json, progress_line(record))
+            show({**what, "roles": {}}, progress_line(record))
             return
     if kind is not None and not by_rule:
         from core.features.arguments.schema_reading import reading_of_run
 
-        show_result(reading_of_run(context.obj, kind, run, reading), as_json)
+        show_result(reading_of_run(context.obj, kind, run, reading))
         return
-    _show_rates(context.obj, rubric, run, ("rule" if by_rule else "model", reading), None, as_json)
+    _show_rates(context.obj, rubric, run, ("rule" if by_rule else "model", reading), None)
 
 
 def _read_by_model(context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool) -> dict[str, Any]:
@@ -129,10 +127,9 @@ def rate(
     judge: JudgedBy = None,
     reading: ReadingName = None,
     answer: Answer = None,
-    as_json: Json = False,
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's labels."""
-    _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer, as_json)
+    _show_rates(context.obj, rubrics.find(context.obj, name), run, (judge, reading), answer)
 
 
 def _show_rates(
@@ -141,7 +138,6 @@ def _show_rates(
     run: str,
     judged_by: tuple[Judge | None, str | None],
     answer: str | None,
-    as_json: bool,
 ) -> None:
     """Print the rates of an answer. judged_by: the judge, and the name of its reading."""
     from core.actions import readings
@@ -153,7 +149,7 @@ def _show_rates(
         rates = load_rates(db, rubric, run, answers, made_by, answer)
     if rates is None:
         raise InputError(f"rubric {rubric.name}: {run} has no text that it asks about; expected at least one")
-    show_result(rates, as_json)
+    show_result(rates)
 
 
 @app.command()
@@ -167,7 +163,6 @@ def worth(
     judge: JudgedBy = None,
     reading: ReadingName = None,
     answer: Answer = None,
-    as_json: Json = False,
 ) -> None:
     """Compare a run's rows with an answer and those without: hits, and contributions to DE and DIR."""
     from core.actions import readings
@@ -180,4 +175,4 @@ def worth(
         outcomes = load_outcomes(db, rows)
     tried = [rubrics.find(context.obj, each) for each in split_names(names)]
     answers = [(rubric, readings.answers(context.obj, rubric, rows.run, judge, reading)[0]) for rubric in tried]
-    show_result(rubric_worth(rows, outcomes, answers, answer), as_json)
+    show_result(rubric_worth(rows, outcomes, answers, answer))

@@ -33,7 +33,7 @@ def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
     }
 
 
-def show_status(workspace: Workspace, run: str, as_json: bool, more: Mapping[str, Any] | None = None) -> bool:
+def show_status(workspace: Workspace, run: str, more: Mapping[str, Any] | None = None) -> bool:
     """Show the state of a run; return whether it continues, or ended with at least one answered row.
 
     more: further keys of the JSON.
@@ -42,7 +42,7 @@ def show_status(workspace: Workspace, run: str, as_json: bool, more: Mapping[str
     record = status_record(workspace, run)
     summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
     notes = [text for text in (record["cause"], record.get("notice", "")) if text]
-    show({**(more or {}), **record}, as_json, "\n".join(["; ".join([summary, *notes]), *busy_lines(record)]))
+    show({**(more or {}), **record}, "\n".join(["; ".join([summary, *notes]), *busy_lines(record)]))
     all_failed = record["status"] == "done" and record["failed"] and not record["done"]
     return not all_failed and record["status"] not in ("stopped", "crashed")
 

@@ -11,7 +11,7 @@ import typer
 from core.actions import jobs
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
-from core.cli.base import Json, show
+from core.cli.base import show
 from core.cli.names import RunName
 from core.store import datasets, runs
 from core.store.runs import Run
@@ -43,27 +43,27 @@ def progress_line(record: Mapping[str, Any]) -> str:
 
 
 @app.callback()
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the runs."""
     if context.invoked_subcommand is not None:
         return
     records = list_records(context.obj)
-    _show_runs({"runs": records}, records, as_json)
+    _show_runs({"runs": records}, records)
 
 
-def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json: bool) -> None:
+def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]]) -> None:
     lines = [
         f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
         f"  no answer {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
         + (f"  fewer seeds {r['fewer_seeds']:,}" if r["fewer_seeds"] else "")
         for r in records
     ]
-    show(result, as_json, "\n".join(lines) or "no runs yet; try: perturbdesk demo")
+    show(result, "\n".join(lines) or "no runs yet; try: perturbdesk demo")
 
 
-def _show_run(workspace: Workspace, run: Run, as_json: bool) -> None:
+def _show_run(workspace: Workspace, run: Run) -> None:
     [record] = list_records(workspace, [run])
-    _show_runs(record, [record], as_json)
+    _show_runs(record, [record])
 
 
 @app.command("set")
@@ -71,23 +71,20 @@ def set_(
     context: typer.Context,
     run: RunName,
     values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", help="public_score=NUMBER, note=TEXT")],
-    as_json: Json = False,
 ) -> None:
     """Record a public score or a note on a run."""
     pairs = dict(value.partition("=")[::2] for value in values)
-    _show_run(context.obj, run_actions.set_values(context.obj, run, pairs), as_json)
+    _show_run(context.obj, run_actions.set_values(context.obj, run, pairs))
 
 
 @app.command()
-def rename(
-    context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")], as_json: Json = False
-) -> None:
+def rename(context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
     """Give a run another name."""
-    _show_run(context.obj, run_actions.rename(context.obj, run, name), as_json)
+    _show_run(context.obj, run_actions.rename(context.obj, run, name))
 
 
 @app.command()
-def delete(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+def delete(context: typer.Context, run: RunName) -> None:
     """Delete a run with its traces and notes."""
     [record] = list_records(context.obj, [run_actions.delete(context.obj, run)])
-    show(record, as_json, f"{record['name']}: deleted, {record['done']:,} rows")
+    show(record, f"{record['name']}: deleted, {record['done']:,} rows")

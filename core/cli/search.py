@@ -8,7 +8,7 @@ import typer
 
 from core.actions import component_loader
 from core.base.result import fields_of
-from core.cli.base import Json, show
+from core.cli.base import show
 from core.cli.names import DatasetName
 from core.errors import InputError
 from core.store import runs, text_search
@@ -23,7 +23,6 @@ def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A word or phrase; case is ignored.")],
     dataset: DatasetName = None,
     limit: Annotated[int, typer.Option(min=1, help="How many hits to list.")] = LIMIT,
-    as_json: Json = False,
 ) -> None:
     """Find a word or phrase in the traces and dossiers of all runs of a dataset."""
     if not text.strip():
@@ -46,4 +45,4 @@ def search(
             for hit in found.hits
         ),
     ]
-    show(result, as_json, "\n".join(lines))
+    show(result, "\n".join(lines))

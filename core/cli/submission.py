@@ -10,7 +10,7 @@ import typer
 
 from core.actions import submissions
 from core.cli import names
-from core.cli.base import Json, ReplaceFile, say, show
+from core.cli.base import ReplaceFile, say, show
 from core.cli.names import DatasetName, RunName
 from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem, list_names
@@ -33,7 +33,6 @@ def check_(
         str | None,
         typer.Option(help="The run it was made from; its provenance is checked too.", autocompletion=names.complete_run),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """List every problem of a submission. The exit status is 0 whether it is valid or not.
 
@@ -41,7 +40,7 @@ def check_(
     problems = submissions.check_file(context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run)
     valid = is_valid(problems)
     verdict = f"{file}: {'valid' if valid else 'not valid'} for track {track}"
-    show({"valid": valid, "problems": problem_records(problems)}, as_json, "\n".join([verdict, *problem_lines(problems)]))
+    show({"valid": valid, "problems": problem_records(problems)}, "\n".join([verdict, *problem_lines(problems)]))
 
 
 @app.command()
@@ -55,7 +54,6 @@ def package(
     tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")] = None,
     fusion_trace: Annotated[bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")] = False,
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write a run as a submission. If the check finds errors, nothing is written and the exit status is 1."""
     options = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)
@@ -63,7 +61,7 @@ def package(
     path = str(package.path) if package.path else None
     headline = f"{path}: {package.sha256}" if path else f"{run}: not packaged"
     result = {"path": path, "sha256": package.sha256, "problems": problem_records(package.problems)}
-    show(result, as_json, "\n".join([headline, *problem_lines(package.problems)]))
+    show(result, "\n".join([headline, *problem_lines(package.problems)]))
     if path is None:
         errors = sum(problem.severity == "error" for problem in package.problems)
         say(f"error: {run}: {_count(errors, 'error')}, so nothing was written to {out}")

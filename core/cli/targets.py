@@ -10,7 +10,7 @@ import typer
 
 from core.actions import target_ranking
 from core.cli import names
-from core.cli.base import Json, say, say_progress, show_deleted
+from core.cli.base import say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -39,11 +39,10 @@ def train(
     chosen: dict[str, Any],
     file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a target ranking of that name.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
     folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
-    show_result(table_of(folder, folder.evaluations()[-1]), as_json)
+    show_result(table_of(folder, folder.evaluations()[-1]))
 
 
 @app.command()
@@ -51,7 +50,6 @@ def train(
 def evaluate(
     context: typer.Context,
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Evaluate trained models on one split, mask and unit, and save the table.
 
@@ -61,7 +59,7 @@ def evaluate(
     choice, has_none = asked.choice, not target_ranking.list_all(context.obj)
     published = None if choice.split_file is None else read_split(choice.split_file)
     if published is not None and choice.ranking is None and choice.ceilings and has_none:
-        show_result(_ceilings(published, asked.evaluation.candidates), as_json)
+        show_result(_ceilings(published, asked.evaluation.candidates))
         return
     folder = target_ranking.find(context.obj, choice.ranking)
     if published is not None:
@@ -74,7 +72,7 @@ def evaluate(
     saved = target_ranking.evaluate_saved(
         context.obj, folder.name, asked.evaluation, lambda share, what: say_progress(f"{100 * share:3.0f}% {what}")
     )
-    show_result(table_of(folder, saved), as_json)
+    show_result(table_of(folder, saved))
 
 
 @app.command()
@@ -82,35 +80,33 @@ def evaluate(
 def table(
     context: typer.Context,
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Print the table of an evaluation beside the published one, with its differences, and ceilings of a split."""
     asked = make(RankingTableRequest, chosen)
     choice = asked.choice
     if choice.split_file is not None:
-        show_result(_ceilings(read_split(choice.split_file), asked.candidates), as_json)
+        show_result(_ceilings(read_split(choice.split_file), asked.candidates))
         return
     if choice.ranking is None and not target_ranking.list_all(context.obj):
         if choice.ceilings:
             raise InputError("targets table --ceilings: no training to take the split from, expected --split FILE")
-        show_result(TargetTable(), as_json)
+        show_result(TargetTable())
         return
     folder = target_ranking.find(context.obj, choice.ranking)
     evaluations = folder.evaluations()
     if not evaluations:
         raise NotFound(f"target ranking {folder.name}: has no evaluation; try: perturbdesk targets evaluate")
-    show_result(table_of(folder, evaluations[-1]), as_json)
+    show_result(table_of(folder, evaluations[-1]))
 
 
 @app.command()
 def delete(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)],
-    as_json: Json = False,
 ) -> None:
     """Delete a target ranking with its models and evaluations."""
     target_ranking.delete(context.obj, name)
-    show_deleted(name, as_json)
+    show_deleted(name)
 
 
 @app.command(hidden=True)

@@ -12,7 +12,7 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import Json, say_if_named_otherwise
+from core.cli.base import say_if_named_otherwise
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.results import show_result
@@ -39,7 +39,7 @@ _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --fr
 
 @app.command()
 @takes(KnnRequest, required=("spaces",))
-def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False, as_json: Json = False) -> None:
+def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
     asked = make(KnnRequest, with_power_of_effects(chosen))
     refuse_cut_without_effect(asked.settings)
@@ -57,7 +57,7 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
         saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
         result = replaced(result, run=saved.name)
-    show_result(result, as_json)
+    show_result(result)
 
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
@@ -77,7 +77,6 @@ def neighbours(
     protocol: Annotated[Kind | None, typer.Option(help="By default folds for a labelled row, else test.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Labelled rows to leave out.")] = None,
     dataset: DatasetName = None,
-    as_json: Json = False,
 ) -> None:
     """List the labelled rows behind a row's priors, heaviest first."""
     target = default_dataset(context.obj, dataset)
@@ -89,7 +88,7 @@ def neighbours(
         protocol_chosen=protocol is not None,
         without=without or (),
     )
-    show_result(NeighboursResult.of(pair, found.settings.describe(), found.why, found.pair_ids, found.labels), as_json)
+    show_result(NeighboursResult.of(pair, found.settings.describe(), found.why, found.pair_ids, found.labels))
 
 
 @app.command()
@@ -107,7 +106,6 @@ def fuse(
         ),
     ] = "",
     replace: Replace = False,
-    as_json: Json = False,
 ) -> None:
     """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a fusion."""
     request, uncovered = _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
@@ -118,7 +116,7 @@ def fuse(
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
         constant = constant_parents(db, run) if uncovered == Flag.PARTLY_COVERED else []
     verdict = FusionVerdict(run.name, run.total, n, run.id, tuple(constant), remarks=fusion_caveats(run))
-    show_result(verdict, as_json)
+    show_result(verdict)
 
 
 def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:

@@ -9,7 +9,7 @@ import typer
 
 from core.actions import machine_names, walks
 from core.cli import names
-from core.cli.base import Json, ReplaceFile, show_deleted, show_file, show_list
+from core.cli.base import ReplaceFile, show_deleted, show_file, show_list
 from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
@@ -25,13 +25,13 @@ Dataset = Annotated[
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the walk-throughs with their numbers of stops."""
     with context.obj.store.read() as db:
         names = {each.id: each.name for each in datasets.list_all(db)}
         found = [{"name": name, "dataset": names.get(home, home), "stops": n} for home, name, n in stored.list_all(db)]
     none = "no walk-throughs yet; add a stop in the app with “Add to walk-through”"
-    show_list("walks", found, ("name", "dataset", "stops"), as_json, none)
+    show_list("walks", found, ("name", "dataset", "stops"), none)
 
 
 @app.command()
@@ -41,7 +41,6 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
     dataset: Dataset = None,
     replace: ReplaceFile = False,
-    as_json: Json = False,
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""
     links = Links(context.obj.settings.base_url or AT_HOME)
@@ -50,13 +49,13 @@ def export(
         page = walk_file(db, home, name, links)
     machine_names.refuse_secrets(context.obj.settings, f"walk-through {name}", [page])
     content = as_pdf(page) if out.suffix.lower() == ".pdf" else page
-    show_file(out, content, {"stops": len(stops)}, as_json, replace=replace)
+    show_file(out, content, {"stops": len(stops)}, replace=replace)
 
 
 @app.command()
-def delete(context: typer.Context, name: Name, dataset: Dataset = None, as_json: Json = False) -> None:
+def delete(context: typer.Context, name: Name, dataset: Dataset = None) -> None:
     """Delete a walk-through with its stops; files that were exported stay."""
     with context.obj.store.read() as db:
         home, _ = walks.find_walk(db, name, dataset)
     walks.delete_walk(context.obj, home, name)
-    show_deleted(name, as_json)
+    show_deleted(name)

@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.base.experiment import Kind
 from core.base.result import Result
 from core.cli import names
-from core.cli.base import Detach, Json, say_arm, say_progress, show
+from core.cli.base import Detach, say_arm, say_progress, show
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import listing, takes
@@ -83,7 +83,7 @@ Values = Annotated[
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the kinds of experiments with their questions and what they lack, and those made here."""
     kind_records = [
         {
@@ -112,7 +112,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     for record in kind_records:
         lines += [f"{record['name']:24}{record['question']}", *(f"{'':24}lacks {one}" for one in record["missing"])]
     text = "\n".join([*lines, *(["", "Made here:", *table_lines(made)] if made else [])])
-    show({"kinds": kind_records, "experiments": made}, as_json, text)
+    show({"kinds": kind_records, "experiments": made}, text)
 
 
 def _missing_of(workspace: Workspace, kind: Kind) -> list[str]:
@@ -130,11 +130,10 @@ def plan(
     chosen: dict[str, Any],
     run: OfRun = "",
     values: Values = None,
-    as_json: Json = False,
 ) -> None:
     """Print the arms, rows, calls, tokens and cost of an experiment, and what its rows can show."""
     kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
-    show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)), as_json)
+    show_result(engine.with_power(context.obj, engine.plan(context.obj, kind.name, settings)))
 
 
 @app.command("run", cls=_LISTING)
@@ -146,18 +145,17 @@ def run_(
     run: OfRun = "",
     values: Values = None,
     detach: Detach = False,
-    as_json: Json = False,
 ) -> None:
     """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
     kind, settings = _read_settings(context.obj, target, run, chosen, values or ())
     if not detach:
-        show_result(_make(context.obj, kind, settings), as_json)
+        show_result(_make(context.obj, kind, settings))
     elif kind.compute is not None:
         raise typer.BadParameter(f"{kind.name} is computed here, and makes no run", param_hint="--detach")
     else:
         planned = engine.plan(context.obj, kind.name, settings)
         engine.start_apart(context.obj, planned)
-        show_result(planned, as_json)
+        show_result(planned)
 
 
 @app.command("show")
@@ -171,17 +169,16 @@ def show_(
             autocompletion=names.complete_experiment,
         ),
     ],
-    as_json: Json = False,
 ) -> None:
     """Show the result of an experiment that was made here."""
     computed = kinds().get(name)
     if computed is not None and computed.compute is not None:
-        show_result(_make(context.obj, computed, make(computed.settings, {})), as_json)
+        show_result(_make(context.obj, computed, make(computed.settings, {})))
         return
     if _is_file(name):
         kind, settings = _read_settings(context.obj, name, "", {}, ())
         name = engine.plan(context.obj, kind.name, settings).saved.key
-    show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)), as_json)
+    show_result(engine.result_of(context.obj, engine.find_saved(context.obj, name)))
 
 
 def _make(workspace: Workspace, kind: Kind, settings: Any) -> Result:

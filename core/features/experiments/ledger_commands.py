@@ -11,7 +11,7 @@ import typer
 from core.actions.workspace import Workspace
 from core.base.result import plain
 from core.cli import names
-from core.cli.base import Json, show
+from core.cli.base import show
 from core.cli.results import result_lines, show_result
 from core.cli.settings import takes
 from core.errors import InputError
@@ -33,9 +33,9 @@ Name = Annotated[
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_(context: typer.Context) -> None:
     """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and Hochberg."""
-    show_result(ledger.list_ledger(context.obj), as_json)
+    show_result(ledger.list_ledger(context.obj))
 
 
 @app.command()
@@ -55,14 +55,13 @@ def add(
         ),
     ],
     chosen: dict[str, Any],
-    as_json: Json = False,
 ) -> None:
     """Register a hypothesis with the rule that decides it, before its result is seen."""
     rule, runs = make(DecisionRule, chosen), split_names(pair)
     if len(runs) != 2:
         raise InputError(f"ledger: got {pair!r}, expected two runs as A,B")
     claim = ledger.claim(name, hypothesis, prediction)
-    _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])), as_json)
+    _show_entry(context.obj, ledger.register(context.obj, claim, rule, (runs[0], runs[1])))
 
 
 @app.command()
@@ -73,10 +72,9 @@ def result(
         str,
         typer.Option(help="If several have a hypothesis of the name.", autocompletion=names.complete_dataset),
     ] = "",
-    as_json: Json = False,
 ) -> None:
     """Record the result of a registered hypothesis, computed from its runs; it is never typed in."""
-    _show_entry(context.obj, ledger.record(context.obj, name, dataset), as_json)
+    _show_entry(context.obj, ledger.record(context.obj, name, dataset))
 
 
 @app.command("import")
@@ -87,7 +85,6 @@ def import_(
         bool,
         typer.Option("--published", help="The published ladder of the challenge, instead of a file."),
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Import hypotheses that others published; every entry is marked "published elsewhere"."""
     if (file is None) != published:
@@ -98,7 +95,7 @@ def import_(
         added = ledger.import_file(context.obj, read_file(file, MAX_BYTES), file.name)
     lines = _lines_of(context.obj, added)
     text = "\n".join([f"{len(added)} entries imported", *result_lines(lines)])
-    show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, as_json, text)
+    show({"imported": len(added), "hypotheses": plain(lines.hypotheses)}, text)
 
 
 def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
@@ -108,6 +105,6 @@ def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
     return LedgerResult(tuple(line for line in lines if line.entry.about in about))
 
 
-def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
+def _show_entry(workspace: Workspace, entry: Entry) -> None:
     lines = _lines_of(workspace, [entry])
-    show(plain(lines.hypotheses[-1]), as_json, "\n".join(result_lines(lines)))
+    show(plain(lines.hypotheses[-1]), "\n".join(result_lines(lines)))

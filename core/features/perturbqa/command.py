@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from core.cli import names
-from core.cli.base import Json
 from core.cli.results import show_result
 from core.features.perturbqa.baselines.attention_settings import read_grid
 from core.features.perturbqa.compute import BaselineRequest, compute_baselines
@@ -36,8 +35,7 @@ def baselines(
             "1x64,2x128 (layers x width).",
         ),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Show what simple methods score on a split: mean AUROC over genes first, then over all rows."""
     grid = None if attention is None else read_grid(attention)
-    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid)), as_json)
+    show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, train_on, grid)))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from core.cli.base import Json, say_progress
+from core.cli.base import say_progress
 from core.cli.results import show_result
 from core.features.published.reproduce import reproduce_numbers
 
@@ -20,7 +20,6 @@ def reproduce(
         str | None,
         typer.Option(metavar="NAME", help="A number, the beginning of its name, or a pattern such as 'knn.*.loo.*'."),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Compute the published numbers again from the files of this workspace; say which agree, which differ and why."""
-    show_result(reproduce_numbers(context.obj, only, lambda name: say_progress(f"computing {name}")), as_json)
+    show_result(reproduce_numbers(context.obj, only, lambda name: say_progress(f"computing {name}")))
