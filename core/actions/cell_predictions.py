@@ -206,7 +206,9 @@ def _write(
         name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
         if existing is not None:
             detail |= delete_replaced_run(db, workspace.settings, existing)
-        metadata = run_writer.RunMetadata(
+        run = run_writer.write_run(
+            db,
+            batch,
             id=source.sha256[:10],
             dataset=dataset.id,
             name=name,
@@ -215,7 +217,6 @@ def _write(
             spec=_record(path, source, found, rows, options),
             note=describe(found, rows),
         )
-        run = run_writer.write_run(db, metadata, batch)
         record_import(db, workspace.settings, source, str(path), ImportedRows(run.done, found.rejected, dataset.id, run.id))
         changes.bump(db, "datasets")
         detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}

@@ -11,7 +11,7 @@ from core.embeddings import make_space
 from core.hashes import sha256_of
 from core.importing import space_files
 from core.importing.audited_rows import audit_rows
-from core.importing.run_writer import RunMetadata, write_run
+from core.importing.run_writer import write_run
 from core.methods.fusion_settings import FusionSettings
 from core.store import changes, datasets, imports, pairs, runs
 from core.store.datasets import DEMO, Dataset
@@ -42,9 +42,17 @@ def make_demo(workspace: Workspace) -> list[Run]:
         imports.add(db, Import(key[:12], key, DEMO, "demo", key[:8], None, len(demo.pairs), 0, author), ())
         for run, batch in zip(demo.runs, batches, strict=True):
             spec = {"method": run.method, "simulated": True, "split": run.split}
-            run_key = sha256_of(f"{key} {run.name}")[:10]
-            metadata = RunMetadata(run_key, key[:8], run.name, run.method, "simulated", spec, note=run.note)
-            write_run(db, metadata, batch)
+            write_run(
+                db,
+                batch,
+                id=sha256_of(f"{key} {run.name}")[:10],
+                dataset=key[:8],
+                name=run.name,
+                method=run.method,
+                origin="simulated",
+                spec=spec,
+                note=run.note,
+            )
         space_files.record_space(db, workspace.settings, space, "simulated", {}, key[:12])
         changes.bump(db, "datasets")
         detail |= {"rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}

@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from core import log
 from core.actions.workspace import Workspace
@@ -20,7 +19,6 @@ from core.engine.run_folder import RUNS, RunFolder
 from core.engine.run_state import state_of
 from core.environment import environment_of
 from core.errors import DeskError, NotFound, StoreBusy
-from core.file_io import replace_file
 from core.jobs import state
 from core.jobs.folder import JobFolder, read_json, write_json
 from core.jobs.start import command_line
@@ -29,7 +27,6 @@ from core.store import runs
 from core.store.runs import Run
 from core.types import LIVE_STATES
 
-NO_FILES: Final[Mapping[Path, bytes]] = MappingProxyType({})
 _FOLDER = "jobs"
 _ABOUT, _MORE = {"kind": str, "arguments": list, "started_at": float}, {"name": str, "wanted": dict}
 
@@ -52,28 +49,15 @@ def list_folders(workspace: Workspace, kind: str | None = None) -> list[JobFolde
     return [folder for path in sorted(paths) if (folder := JobFolder(path)).was_begun]
 
 
-def start(
-    workspace: Workspace,
-    folder: JobFolder,
-    kind: str,
-    arguments: Sequence[str],
-    files: Mapping[Path, bytes] = NO_FILES,
-    **about: Any,
-) -> int:
+def start(workspace: Workspace, folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> int:
     """Start a command as a job in a process that outlives this one; return its process id, or that of the running one.
 
-    files: what the command reads, with its content. about: further values for `write_about`. Neither is written while a process
-    is on the job. Raise StateError, with the last lines of its log, if it ends before it begins.
+    about: further values for `write_about`, which is not called while a process is on the job. Raise StateError, with the last
+    lines of its log, if it ends before it begins.
     """
     workspace.refuse_if_read_only(kind, folder.key)
-
-    def prepare() -> None:
-        for file, content in files.items():
-            replace_file(file, content)
-        write_about(folder, kind, arguments, **about)
-
     folder.path.mkdir(parents=True, exist_ok=True)
-    return _start(workspace, folder, kind, arguments, prepare)
+    return _start(workspace, folder, kind, arguments, partial(write_about, folder, kind, arguments, **about))
 
 
 def write_about(folder: JobFolder, kind: str, arguments: Sequence[str], **about: Any) -> None:

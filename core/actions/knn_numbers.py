@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from core.actions.component_loader import WorkspaceComponents, default_dataset, load_spaces
 from core.actions.workspace import Workspace
-from core.errors import InputError, NotFound, StateError
-from core.file_io import read_file, replace_file
+from core.errors import NotFound, StateError
+from core.file_io import replace_file
 from core.log import LOGGER
 from core.methods.fusion_components import DatasetPriors
 from core.stats.arrays import Floats
 from core.store import datasets, spaces
 from core.store.runs import Run
 from core.system_errors import explain
-from core.texts import parse_json
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.permutation_null import N_PERMUTATIONS, KnnNumbers, PermutationNull, content_key, permutation_null
@@ -30,7 +27,6 @@ from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
 
 SEED = 0  # of the permutations
-_MOST_BYTES = 10_000_000
 
 Progress = Callable[[float], object]  # is told the share that is done
 
@@ -67,7 +63,10 @@ def find_null(
     null = permutation_null(knn, labels, k, n, SEED, progress)
     if not workspace.settings.read_only:
         try:
-            write_null(_file(workspace, key), null)
+            content = BytesIO()
+            np.save(content, null.values)
+            _file(workspace, key).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(_file(workspace, key), content.getvalue())
         except OSError as error:  # it is computed again next time
             LOGGER.warning("a null by permutation is not kept: %s", explain(error, _file(workspace, key)))
     return null
@@ -75,11 +74,14 @@ def find_null(
 
 def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
     """Return the null of this content (see `content_key`) from the cache, else None."""
-    return read_null(_file(workspace, key))
+    try:
+        return PermutationNull(np.load(_file(workspace, key)), SEED)
+    except (OSError, ValueError, EOFError):  # none, or damaged: it is computed again
+        return None
 
 
 def _file(workspace: Workspace, key: str) -> Path:
-    return workspace.settings.cache / "permuted" / f"{key}.json"
+    return workspace.settings.cache / "permuted" / f"{key}.npy"
 
 
 def null_of_run(workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool) -> PermutationNull | None:
@@ -123,23 +125,3 @@ def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Flo
     """Return the scores of a kNN's run with permuted vectors, of shape (n, 2), if they were computed before, else None."""
     null = null_of_run(workspace, run, pair_ids, compute=False)
     return None if null is None else null.values
-
-
-def read_null(path: Path) -> PermutationNull | None:
-    """Return the null that a file holds; None if there is none, or if it cannot be read, so that it is computed again."""
-    try:
-        values = parse_json(read_file(path, _MOST_BYTES))
-        columns = [[math.nan if value is None else float(value) for value in values[name]] for name in ("de", "dir")]
-        return PermutationNull(np.column_stack(columns), int(values["seed"]))
-    except (InputError, ValueError, KeyError, TypeError):
-        return None
-
-
-def write_null(path: Path, null: PermutationNull) -> None:
-    """Write a null so that `read_null` returns the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns: dict[str, Any] = {
-        name: [None if math.isnan(value) else value for value in column.tolist()]
-        for name, column in zip(("de", "dir"), null.values.T, strict=True)
-    }
-    replace_file(path, json.dumps({"seed": null.seed, **columns}).encode())

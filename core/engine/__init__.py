@@ -5,7 +5,6 @@ shared_settings  settings that several requests have: model, server, calls at on
 resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing
-backend          where rows are predicted: here, or on the nodes of a cluster
 ray_backend      predicts rows on a Ray cluster, as tasks of a batch each
 ray_cluster      the connection to one, whether a run can go there, and calls on its nodes for other work
 row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail

@@ -146,9 +146,7 @@ class RunReporter:
         seconds = time.monotonic() - self._begun
         rate = rows / seconds if rows > 0 and seconds > 0 else None
         servers, notice = (self.pool.states, self.pool.notice) if self.pool else ((), "")
-        size = self._progress.bytes
-        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice)
-        write_heartbeat(self._folder, heartbeat)
+        write_heartbeat(self._folder, Heartbeat(self.state, self._total, self.counts, self._begun_at, rate, servers, notice))
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
         """Ingest at intervals until `stop` is set; retry the next time if the store is busy or the disk full.

@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
-from core.engine.backend import Reports
 from core.engine.ray_cluster import Cluster, refuse_other_version
-from core.engine.row_prediction import describe_traceback, predict_row
+from core.engine.row_prediction import LogError, describe_traceback, predict_row
 from core.engine.spec import ExecutionSettings
 from core.errors import DeskError
 from core.llm.client import Client
@@ -37,6 +36,20 @@ MAX_CHARACTERS = 300  # of Ray's own errors
 MAX_LOSSES = 5  # of tasks that had a row: it may be what kills them
 
 Work = tuple[RowMethod, Context, str]  # of all batches, without a client; and the version of the driver's code
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What a backend tells its worker and asks of it.
+
+    say: called with a line on each event. log_unforeseen, scrub: as in `predict_row`. tokens_left: returns how many tokens
+    may still be spent, None for any number.
+    """
+
+    say: Callable[[str], object]
+    log_unforeseen: LogError
+    scrub: Callable[[str], str]
+    tokens_left: Callable[[], int | None]
 
 
 class Batch(NamedTuple):

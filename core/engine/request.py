@@ -26,7 +26,7 @@ from core.engine.shared_settings import (
 )
 from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound
-from core.fields.record import make, options_of
+from core.fields.record import options_of, read_options
 from core.fields.setting import Count, Whole, setting
 from core.file_io import read_file
 from core.llm.call_settings import CallSettings
@@ -128,20 +128,9 @@ def parse_row_selection(text: str) -> RowSelection:
             if name in found:
                 raise InputError(f"rows: {name} comes twice in {text!r}, expected it once")
             found[name] = value
-    for name in ("sample", "seed"):
-        if name in found:
-            found[name] = _read_whole_number(name, found[name])
     if "seed" in found and "sample" not in found:
         raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
-    if found.get("sample") == 0:
-        raise InputError("rows: a sample of 0 rows, expected 1 or more")
-    return make(RowSelection, found)
-
-
-def _read_whole_number(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise InputError(f"rows: {name} is {value!r}, expected a whole number")
-    return int(value)
+    return RowSelection(**read_options(RowSelection, found))
 
 
 def read_ids(file: Path) -> tuple[str, ...]:

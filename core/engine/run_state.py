@@ -60,23 +60,31 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """A run's state and counts.
+class Heartbeat:
+    """The record of a live worker.
 
-    cause: why it stopped, "" if it did not. pid: of its live worker, None without one. begun_at: the start of the last worker,
-    in seconds since 1970; None before the first. rows_per_s: of that worker, None before its first row. servers: of the last
-    worker, for a run with several. notice: the reason why a live worker waits, "" if it does not.
+    begun_at: its start, in seconds since 1970. rows_per_s: None before its first row. servers: for a run with several. notice:
+    the reason why it waits, "" if it does not.
     """
 
     state: State
     total: int
     counts: Counts
-    cause: str = ""
-    pid: int | None = None
     begun_at: float | None = None
     rows_per_s: float | None = None
     servers: tuple[ServerState, ...] = ()
     notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Heartbeat):
+    """A run's state and counts, with what its last worker recorded; begun_at is None before the first.
+
+    cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
+    """
+
+    cause: str = ""
+    pid: int | None = None
 
     @property
     def done_with_failures(self) -> bool:
@@ -93,23 +101,6 @@ class Status:
         """The seconds for the remaining rows at the present rate; None if no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
         return left / self.rows_per_s if self.has_worker and self.rows_per_s else None
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """The record of a live worker. size: of the journal in bytes. begun_at: its start, in seconds since 1970.
-
-    servers and notice: as in `Status`.
-    """
-
-    state: State
-    counts: Counts
-    total: int
-    size: int
-    begun_at: float
-    rows_per_s: float | None = None
-    servers: tuple[ServerState, ...] = ()
-    notice: str = ""
 
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
@@ -135,21 +126,18 @@ def status_of(folder: RunFolder) -> Status:
     if record is None:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
-    begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
-    servers = worker.get("servers", ())
     live = found.heartbeat if found.state in _OF_WORKER else None
     notice = "; ".join(filter(None, ((live or {}).get("notice", ""), describe_silence(folder, live))))
-    counts = Counts(**record["counts"])
     return Status(
         found.state,
         record["total"],
-        counts,
+        Counts(**record["counts"]),
+        worker.get("begun_at"),
+        worker.get("rows_per_s"),
+        tuple(ServerState(**server) for server in worker.get("servers", ())),
+        notice,
         found.cause,
         found.pid,
-        begun_at,
-        rows_per_s,
-        tuple(ServerState(**server) for server in servers),
-        notice,
     )
 
 

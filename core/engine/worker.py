@@ -7,16 +7,16 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from core.engine.backend import Backend, LocalBackend, Reports
 from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
 from core.engine.ray_cluster import check_ray
-from core.engine.row_prediction import CircuitBreaker, CommonFailures, describe_traceback, lacks_prediction
+from core.engine.row_prediction import CircuitBreaker, CommonFailures, describe_traceback, lacks_prediction, predict_row
 from core.engine.row_watch import RowWatch
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, status_of, stop_on_signals, write_ending
@@ -29,10 +29,14 @@ from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowMethod
+from core.methods.row_feed import RowFeed
 from core.system_errors import explain
 from core.types import Failed, Pair, RowResult
 
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}  # in the workspace's log
+# The result of a row or its failure, None for a row that has to be predicted again. The feed takes the events of a row that is
+# predicted in this process.
+_Predict = Callable[[Pair, RowFeed], Awaitable[RowResult | Failed | None]]
 _POLL_S = 0.1  # between two reads of the control file
 _MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 
@@ -133,18 +137,21 @@ class _Worker:
             return [self._predict_batch(method, context, {pair.pair_id for pair in todo})] if todo else []
         if not isinstance(method, RowMethod):
             raise InputError(f"method {self.spec.method}: has neither predict_row nor predict_batch, expected one of them")
-        if todo:
-            backend = await stack.enter_async_context(self._backend(method, context))
-            return [self._predict_in_turn(backend, todo) for _ in range(min(backend.rows_at_once, len(todo)))]
-        return []
+        if not todo:
+            return []
+        predict: _Predict = partial(self._predict_here, method, context)
+        rows_at_once = self.settings.rows_in_flight
+        if self.settings.backend == "ray":
+            from core.engine.ray_backend import RayBackend, Reports
 
-    def _backend(self, method: RowMethod, context: Context) -> Backend:
-        reports = Reports(self.reporter.log, self.reporter.log_unforeseen, self.scrub, self._tokens_left)
-        if self.settings.backend == "local":
-            return LocalBackend(method, context, self.settings.rows_in_flight, reports)
-        from core.engine.ray_backend import RayBackend
+            reports = Reports(self.reporter.log, self.reporter.log_unforeseen, self.scrub, self._tokens_left)
+            backend = await stack.enter_async_context(RayBackend(method, context, self.settings, reports))
+            predict, rows_at_once = backend.predict, backend.rows_at_once
+        return [self._predict_in_turn(predict, todo) for _ in range(min(rows_at_once, len(todo)))]
 
-        return RayBackend(method, context, self.settings, reports)
+    async def _predict_here(self, method: RowMethod, context: Context, pair: Pair, feed: RowFeed) -> RowResult | Failed:
+        context = replace(context, feed=feed)
+        return await predict_row(method, pair, context, self.reporter.log_unforeseen, self.scrub)
 
     @contextlib.asynccontextmanager
     async def _context(self) -> AsyncIterator[Context]:
@@ -179,7 +186,7 @@ class _Worker:
         except OSError as error:
             self._stop("stopped", str(explain(error, self.folder.spending)))
 
-    async def _predict_in_turn(self, backend: Backend, todo: deque[Pair]) -> None:
+    async def _predict_in_turn(self, predict: _Predict, todo: deque[Pair]) -> None:
         """Predict one row after the other until `todo`, which several tasks share, is empty or the run ends."""
         while True:
             await self.not_paused.wait()
@@ -190,7 +197,7 @@ class _Worker:
                 self._stop("budget", f"{self._describe_spent()} are spent, {self.settings.token_budget:,} were allowed")
                 return
             pair = todo.popleft()
-            row = await self.watch.follow(pair, partial(backend.predict, pair))
+            row = await self.watch.follow(pair, partial(predict, pair))
             if row is None:
                 todo.appendleft(pair)
             else:

@@ -86,7 +86,9 @@ def write_run(
     known = file.rows.without([pair_id for pair_id, is_known in zip(file.rows.pair_ids, keep, strict=True) if not is_known])
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
-    metadata = run_writer.RunMetadata(
+    run = run_writer.write_run(
+        db,
+        known,
         id=_run_id(table, target),
         dataset=target.id,
         name=name,
@@ -97,7 +99,6 @@ def write_run(
         note=table.note,
         model=table.model_name or None,
     )
-    run = run_writer.write_run(db, metadata, known)
     record_import(db, settings, file, path, ImportedRows(run.done, rejected, target.id, run.id))
     remark = table.remark or (str(table.note) if table.spec.get("turned") else "")
     same = same_runs_sentence(run.name, [other.name for other in runs.list_same(db, run)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from core.importing.audited_rows import AuditedRows
@@ -12,44 +11,17 @@ from core.store.queries import insert_all
 from core.store.runs import Run
 from core.version import describe as describe_version
 
-_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(("failed", "fallbacks", "collapsed", "tokens_unknown"), 0) | {"tokens": None}
+_UNCOUNTED: Mapping[str, Any] = dict.fromkeys(("failed", "fallbacks", "collapsed", "tokens_unknown"), 0)
+_UNKNOWN: Mapping[str, Any] = dict.fromkeys(("tokens", "track", "model"))
 
 
-@dataclass(frozen=True, slots=True)
-class RunMetadata:
-    """What a run is, apart from its rows. `id` is made from `spec`'s content, so that two people's links agree."""
+def write_run(db: Cursor, rows: AuditedRows, **of_run: Any) -> Run:
+    """Store a finished run with its rows, traces and evidence, in the caller's transaction; return it.
 
-    id: str
-    dataset: str
-    name: str
-    method: str
-    origin: str
-    spec: Mapping[str, Any]
-    track: str | None = None
-    model: str | None = None
-    note: str | None = None
-    parents: tuple[str, ...] = ()
-
-
-def write_run(db: Cursor, metadata: RunMetadata, rows: AuditedRows) -> Run:
-    """Store a finished run with its rows, traces and evidence, in the caller's transaction; return it."""
-    run = Run(
-        id=metadata.id,
-        dataset=metadata.dataset,
-        name=metadata.name,
-        method=metadata.method,
-        origin=metadata.origin,
-        track=metadata.track,
-        model=metadata.model,
-        spec=metadata.spec,
-        parents=metadata.parents,
-        status="done",
-        total=len(rows),
-        done=len(rows),
-        **_UNCOUNTED,
-        code_version=describe_version(),
-        note=metadata.note,
-    )
+    of_run: the fields of `Run` that its rows do not tell. `id` is made from `spec`'s content, so that two people's links agree.
+    """
+    finished: dict[str, Any] = {"status": "done", "total": len(rows), "done": len(rows), "parents": ()}
+    run = Run(**{**_UNCOUNTED, **_UNKNOWN, **finished, "code_version": describe_version(), **of_run})
     runs.add(db, run)
     for batch in rows.batches(run.id):
         insert_all(db, batch)

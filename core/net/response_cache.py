@@ -92,16 +92,9 @@ class ResponseCache(SqliteCache):
 
     def block(self, source: str, now: float, until: float) -> None:
         """Let no permit of the source be taken before `until`."""
-
-        def block(db: sqlite3.Connection) -> None:
-            query = "SELECT free_at FROM permit WHERE source = ? AND number = ?"
-            db.execute("BEGIN IMMEDIATE")
-            row = db.execute(query, (source, _ALL)).fetchone()
-            later = row[0] if row is not None and row[0] <= now + MAX_WAIT_S else until
-            db.execute("INSERT OR REPLACE INTO permit VALUES (?, ?, ?, 0)", (source, _ALL, max(until, later)))
-            db.execute("COMMIT")
-
-        self.run(block)
+        later = "CASE WHEN free_at <= ? THEN max(free_at, excluded.free_at) ELSE excluded.free_at END"
+        query = f"INSERT INTO permit VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET free_at = {later}"
+        self.run(lambda db: db.execute(query, (source, _ALL, until, now + MAX_WAIT_S)))
 
 
 def _response(status: int, body: bytes, version: str, retrieved_at: str) -> CachedResponse:

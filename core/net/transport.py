@@ -126,8 +126,29 @@ def open_http_client(
         key = access.key_for(address)
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
     options.setdefault("verify", _trusted_certificates(trust_env=not is_local(address)))
-    kind = _bind(_with_size_limit(base or httpx2.AsyncClient, max_bytes), origin_of(address), key, key_header)
-    return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
+    origin = origin_of(address)
+
+    class BoundClient(base or httpx2.AsyncClient):  # type: ignore[misc]
+        async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
+            if origin_of(str(request.url.copy_with(query=None))) != origin:
+                raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
+            if key is not None:  # else headers stay as they are; nowhere else does a request get a key
+                for name in _IDENTIFYING:
+                    request.headers.pop(name, None)
+            if key:
+                request.headers[key_header] = f"Bearer {key}" if key_header == BEARER else key
+            try:
+                response: Response = await super().send(request, stream=True, **options)
+                if stream:
+                    return response
+                try:
+                    return await _read_limited(response, min(max_bytes, _smaller_limit.get() or max_bytes))
+                finally:
+                    await response.aclose()
+            except _other_errors() as error:
+                raise httpx2.RemoteProtocolError(type(error).__name__) from error
+
+    return BoundClient(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
 
 
 @cache
@@ -178,48 +199,6 @@ async def read_aside(read: Callable[[str], T], text: str) -> T:
 def _reader() -> ThreadPoolExecutor:
     """Return one thread: several that parse at a time would keep Python to themselves for as long as all of them take."""
     return ThreadPoolExecutor(1, "long texts")
-
-
-def _bind(base: type[AsyncClient], origin: str, key: str | None, key_header: str) -> type[AsyncClient]:
-    """Return the class of a client whose requests go to one server, and carry its key and no other.
-
-    None leaves headers as they are. This is the only place where a request gets a key.
-    """
-    import httpx2
-
-    class BoundClient(base):  # type: ignore[misc, valid-type]
-        async def send(self, request: Request, **options: Any) -> Response:
-            if origin_of(str(request.url.copy_with(query=None))) != origin:
-                raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
-            if key is not None:
-                for name in _IDENTIFYING:
-                    request.headers.pop(name, None)
-            if key:
-                request.headers[key_header] = f"Bearer {key}" if key_header == BEARER else key
-            response: Response = await super().send(request, **options)
-            return response
-
-    return BoundClient
-
-
-def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClient]:
-    """Return the class of a client that reads no more than so many bytes of an answer, and whose every error is one of httpx2."""
-    import httpx2
-
-    class LimitedClient(base):  # type: ignore[misc, valid-type]
-        async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
-            try:
-                response: Response = await super().send(request, stream=True, **options)
-                if stream:
-                    return response
-                try:
-                    return await _read_limited(response, min(max_bytes, _smaller_limit.get() or max_bytes))
-                finally:
-                    await response.aclose()
-            except _other_errors() as error:
-                raise httpx2.RemoteProtocolError(type(error).__name__) from error
-
-    return LimitedClient
 
 
 def _other_errors() -> tuple[type[Exception], ...]:

@@ -779,7 +779,7 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
     folder = workspace.run_folder(engine.id)
     folder.done.unlink()
-    write_heartbeat(folder, Heartbeat("running", Counts(), 6, size=0, begun_at=0.0))
+    write_heartbeat(folder, Heartbeat("running", 6, Counts(), begun_at=0.0))
     before = everything(workspace)
     with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
         save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)

@@ -347,7 +347,7 @@ def beating(stage: Stage) -> Iterator[None]:
     """As if a worker were on the run."""
     folder = stage.workspace.run_folder(stage.run.id)
     kept = folder.heartbeat.read_bytes()
-    write_heartbeat(folder, Heartbeat("running", Counts(), 40, 0, time.time()))
+    write_heartbeat(folder, Heartbeat("running", 40, Counts(), time.time()))
     yield
     folder.heartbeat.write_bytes(kept)
 

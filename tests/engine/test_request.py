@@ -35,9 +35,9 @@ def test_rows_are_read(text: str, rows: RowSelection) -> None:
         ("split=", "got 'split='"),
         ("colour=red", "got 'colour=red'"),
         ("split=a;split=b", "split comes twice"),
-        ("sample=-1", "sample is '-1', expected a whole number"),
+        ("sample=-1", "sample: got '-1', expected a whole number"),
         ("sample=²", "expected a whole number"),
-        ("sample=0", "expected 1 or more"),
+        ("sample=0", "1 or more"),
         ("seed=1", "a seed without a sample"),
     ],
 )

@@ -31,7 +31,7 @@ def folder_in(path: Path) -> RunFolder:
 
 
 def beats(folder: RunFolder, counts: Counts = NOTHING) -> None:
-    write_heartbeat(folder, Heartbeat("running", counts, 2, size=0, begun_at=1.0, rows_per_s=0.5))
+    write_heartbeat(folder, Heartbeat("running", 2, counts, begun_at=1.0, rows_per_s=0.5))
 
 
 def test_a_run_is_waiting_then_runs_then_is_done(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_run_is_waiting_then_runs_then_is_done(tmp_path: Path) -> None:
     assert status_of(folder) == Status("waiting", 2, NOTHING)
     beats(folder, Counts(1, 0, 5, 5))
     running = status_of(folder)
-    assert running == Status("running", 2, Counts(1, 0, 5, 5), "", os.getpid(), 1.0, 0.5)
+    assert running == Status("running", 2, Counts(1, 0, 5, 5), 1.0, 0.5, pid=os.getpid())
     assert running.left_s == 2.0  # one row at half a row a second
     write_ending(folder, "done", Counts(1, 1), 2)
     done = status_of(folder)
@@ -116,7 +116,7 @@ def test_a_run_with_a_worker_is_not_to_be_deleted(tmp_path: Path, state: str) ->
         refuse_live(folder)
     os.utime(folder.control, (0, 0))
     refuse_live(folder)  # nobody has begun
-    write_heartbeat(folder, Heartbeat(state, Counts(), 1, size=0, begun_at=0.0))  # type: ignore[arg-type]
+    write_heartbeat(folder, Heartbeat(state, 1, Counts(), begun_at=0.0))  # type: ignore[arg-type]
     with pytest.raises(StateError, match="run run: a worker is on it or starts, expected one that is not running; cancel"):
         refuse_live(folder)
     folder.heartbeat.unlink()

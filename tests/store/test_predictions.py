@@ -134,9 +134,8 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
     ]
     with small_workspace.change("test", "near") as (db, _):
         dataset = runs.find(db, "debate").dataset
-        run = run_writer.write_run(
-            db, run_writer.RunMetadata("0123456789", dataset, "near", "knn", "made here", {}), audit_rows(rows)
-        )
+        of_run = {"id": "0123456789", "dataset": dataset, "name": "near", "method": "knn", "origin": "made here", "spec": {}}
+        run = run_writer.write_run(db, audit_rows(rows), **of_run)
     with small_workspace.store.read() as db:
         support = predictions.frame(db, run.id)["support"]
     assert support.isna().tolist() == [False, True, True, True]

@@ -26,8 +26,8 @@ TITLE = "Loss of β-catenin, then\nof “Wnt” and \\n in Mouse 🐭 cells"
 def add_run(workspace: Workspace, name: str, rows: list[RowResult]) -> str:
     with workspace.change("test", name) as (db, _):
         dataset = runs.find(db, "debate").dataset
-        metadata = run_writer.RunMetadata(f"{name:0>10}", dataset, name, "debate", "made here", {})
-        return run_writer.write_run(db, metadata, audit_rows(rows)).id
+        about = {"id": f"{name:0>10}", "dataset": dataset, "name": name, "method": "debate", "origin": "made here", "spec": {}}
+        return run_writer.write_run(db, audit_rows(rows), **about).id
 
 
 def row(pair_id: str, *events: TraceEvent, evidence: tuple[Evidence, ...] = ()) -> RowResult:

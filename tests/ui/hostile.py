@@ -146,6 +146,6 @@ def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said:
     spoken = (TraceEvent("de", "EFFECT", "brief", said), TraceEvent("de", "JUDGE", "verdict", said, meta={"p": 0.4}))
     rows = [RowResult(Prediction(key, 0.3, 0.1, 0.4, 0.75, "file"), spoken, dossier) for key in ids]
     with workspace.change("hostile", said) as (db, detail):
-        origin = run_writer.RunMetadata("0" * 10, datasets.find(db, dataset).id, "dossier", "debate", "run here", {said: said})
-        run_writer.write_run(db, origin, audit_rows(rows))
+        about = {"id": "0" * 10, "dataset": datasets.find(db, dataset).id, "name": "dossier", "spec": {said: said}}
+        run_writer.write_run(db, audit_rows(rows), method="debate", origin="run here", **about)
         detail |= {"said": said}

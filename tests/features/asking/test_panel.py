@@ -137,7 +137,7 @@ def test_an_asking_whose_worker_lives_is_stopped_there(visit: Visit, world: Worl
     run = run_control.start(own, spec, "asked again", settings, begin=lambda of, key: leave_dead(of.run_folder(key)))
     folder = own.run_folder(run.id)
     opened = {"run": world.run.id, "row": world.row, "again": "true", "again_run": run.id}
-    write_heartbeat(folder, Heartbeat("running", Counts(), 1, 0, time.time()))  # this process is its worker for now
+    write_heartbeat(folder, Heartbeat("running", 1, Counts(), time.time()))  # this process is its worker for now
     app = visit(own, "rows", **opened)
     assert not app.exception
     assert bar_of(app).startswith("running · 0 of 1 rows")

@@ -71,8 +71,8 @@ def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, 
     assert f"{direction:.3f} [" in text
     assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
     assert "being computed" not in text
-    [kept] = (little_copy.settings.cache / "permuted").glob("*.json")
-    np.testing.assert_allclose(knn_numbers.read_null(kept).values, NULL.values)  # type: ignore[union-attr]
+    [kept] = (little_copy.settings.cache / "permuted").glob("*.npy")
+    np.testing.assert_allclose(np.load(kept), NULL.values)
 
 
 @pytest.mark.soak
