@@ -132,5 +132,4 @@ def texts(column: pd.Series) -> np.ndarray:
     longest = max(map(len, cleaned))
     if longest > MOST_CHARACTERS:
         raise InputError(f"column {column.name!r}: a value of {longest:,} characters, expected at most {MOST_CHARACTERS:,}")
-    found: np.ndarray = np.array(cleaned, dtype=object)[code]
-    return found
+    return np.array(cleaned, dtype=object)[code]

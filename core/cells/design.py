@@ -78,5 +78,4 @@ def build_design(groups: CellGroups, batch: Codes | None, counts: CountSummary, 
 def _codes(names: np.ndarray) -> Codes:
     """Return the code of each cell's guide, -1 without a guide."""
     code, found = pd.factorize(names)
-    number: Codes = np.where(np.array(found, dtype=object) == "", -1, np.arange(len(found)))[code].astype(np.intp)
-    return number
+    return np.where(np.array(found, dtype=object) == "", -1, np.arange(len(found)))[code].astype(np.intp)

@@ -34,8 +34,7 @@ class WantedPairs:
 
     def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
         """Return the place of each (perturbation, gene) among the pairs, of shape (n,); -1 for others."""
-        found: Codes = self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
-        return found
+        return self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,5 +60,4 @@ class PredictedChanges:
     @property
     def covered(self) -> Bools:
         """Flags of the pairs covered by the file."""
-        found: Bools = ~np.isnan(self.signed)
-        return found
+        return ~np.isnan(self.signed)

@@ -29,14 +29,12 @@ class ProbabilityMap:
 
     def probabilities(self, values: Floats) -> Floats:
         """Return the probabilities of values of shape (n,), in (0, 1); NaN stays NaN."""
-        found: Floats = expit(self.intercept + self.slope * signed_log(values))
-        return found
+        return np.asarray(expit(self.intercept + self.slope * signed_log(values)))
 
 
 def signed_log(values: Floats) -> Floats:
     """sign(x) log(1 + |x|), which is strictly increasing; NaN stays NaN."""
-    found: Floats = np.sign(values) * np.log1p(np.abs(values))
-    return found
+    return np.sign(values) * np.log1p(np.abs(values))
 
 
 def fit_probability_map(values: Floats, positive: Bools, used: Bools) -> ProbabilityMap | str:

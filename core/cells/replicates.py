@@ -72,8 +72,7 @@ class Replicates:
         added = ADDED_COUNT / counts_per_value
         expected = self.shares @ parts + added / (self.shares @ part_cells)[:, None]
         ratio = (self.means @ values + added / self.n_cells[:, None]) / expected
-        found: Floats = 2 / np.log(2) * (np.sqrt(ratio) - 1)
-        return found
+        return np.asarray(2 / np.log(2) * (np.sqrt(ratio) - 1))
 
     def group_changes(self, changes: Floats) -> Floats:
         """Return the mean change of each group, of shape (n_groups, n_genes); NaN in groups without a unit."""
@@ -234,5 +233,4 @@ def variance_of_cells(control: np.ndarray, batch: Codes | None, counts_per_value
             degrees += len(inside) - 1
     level = mean + ADDED_COUNT / counts_per_value / n
     relative = np.fmax(within / max(1, degrees) / level**2, 1 / (counts_per_value * level))
-    found: Floats = relative / np.log(2) ** 2
-    return found
+    return np.asarray(relative / np.log(2) ** 2)

@@ -128,10 +128,8 @@ def _choose_negatives(effects: np.ndarray, none: np.ndarray, rng: np.random.Gene
 def _draw(candidates: np.ndarray, wanted: np.ndarray, keys: Floats) -> np.ndarray:
     """Returns, of each row's candidates (bool), the `wanted` with the lowest keys, or all if there are fewer."""
     order = np.argsort(np.where(candidates, keys, np.inf), axis=1)
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None, :], axis=1)
-    drawn: np.ndarray = candidates & (rank < wanted[:, None])
-    return drawn
+    rank = np.argsort(order, axis=1)
+    return candidates & (rank < wanted[:, None])
 
 
 def _rows(chosen: np.ndarray, codes: np.ndarray, pert_split: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:

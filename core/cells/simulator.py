@@ -188,5 +188,4 @@ def _true_log2_fc(effects: Sequence[Floats], condition_of_cell: np.ndarray, work
     n_cells = np.bincount(condition_of_cell[condition_of_cell >= 0], minlength=len(effects))
     n_works = np.bincount(condition_of_cell[works], minlength=len(effects))
     share = np.divide(n_works, n_cells, out=np.zeros(len(effects)), where=n_cells > 0)
-    truth: Floats = np.log2(1 + share[:, None] * np.expm1(np.vstack(effects)))
-    return truth
+    return np.asarray(np.log2(1 + share[:, None] * np.expm1(np.vstack(effects))))

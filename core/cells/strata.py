@@ -36,8 +36,7 @@ def number_strata(names: np.ndarray, is_control: Bools) -> Codes:
     """Return the number of each cell's stratum, -1 for strata with fewer than LEAST_CONTROLS controls and for "" (no stratum)."""
     code, known = pd.factorize(names, sort=True)
     usable = (np.bincount(code[is_control], minlength=len(known)) >= LEAST_CONTROLS) & (np.array(known, dtype=object) != "")
-    found: Codes = np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
-    return found
+    return np.where(usable, np.cumsum(usable) - 1, -1)[code].astype(np.intp)
 
 
 def split_by_depth(strata: Codes | None, depth: Floats, is_control: Bools, most_bins: int) -> Codes | None:
@@ -90,8 +89,7 @@ class PooledTests:
         """Return the two-sided p of each perturbation and gene, of shape (n_targets, n_genes); NaN if no stratum has one."""
         spread = np.sqrt(self._weights)
         z = np.divide(self._z, spread, out=np.full_like(spread, np.nan), where=spread > 0)
-        found: Floats = 2 * ndtr(-np.abs(z))
-        return found
+        return np.asarray(2 * ndtr(-np.abs(z)))
 
     def means(self) -> tuple[Floats, Floats]:
         """Return the means of the perturbed cells and of the controls of the same composition, both (n_targets, n_genes)."""

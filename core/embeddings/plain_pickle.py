@@ -26,12 +26,6 @@ _ALLOWED = {
 _LISTS = {
     *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "FLOAT", "BINFLOAT"),
 }
-# These make a forbidden value without calling anything. Reading continues, so that the error can name a global inside it.
-_INERT = {
-    *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
-    *("EMPTY_SET", "ADDITEMS", "FROZENSET", "NONE", "NEWTRUE", "NEWFALSE", "FLOAT", "BINFLOAT"),
-    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
-}
 # All known exceptions of pickle, and of methods that a damaged pickle calls on the wrong object.
 _DAMAGED = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, OverflowError, MemoryError)
 
@@ -104,8 +98,6 @@ def _check_instructions(content: bytes, source: str, allowed: Set[str], expected
             raise UnsafeFile(f"{source}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
         if name not in allowed:
             odd = odd or name
-            if name not in _INERT:
-                break
     if odd:
         raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only {expected}")
 

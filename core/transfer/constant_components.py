@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, Floats
 from core.stats.ranks import round_for_ranks
 
 
@@ -32,12 +33,7 @@ def count_constant_cells(values: Floats, cells: Codes) -> tuple[int, int, int]:
 
     values: of shape (n_rows,); NaN is left out. cells: codes of shape (n_rows,).
     """
-    known = ~np.isnan(values)
-    _, levels = np.unique(round_for_ranks(values[known]), return_inverse=True)
-    n_cells = int(cells.max(initial=-1)) + 1
-    rows = sum_by_group(cells[known], n_cells)
-    pairs = np.unique(np.stack([cells[known], levels], axis=1), axis=0)
-    distinct = sum_by_group(pairs[:, 0], n_cells)
-    several = rows > 1
-    constant = several & (distinct == 1)
-    return int(constant.sum()), int(several.sum()), int(rows[constant].sum())
+    of_cells = pd.Series(round_for_ranks(values)).groupby(cells).agg(["count", "nunique"])
+    several = of_cells[of_cells["count"] > 1]
+    constant = several[several["nunique"] == 1]
+    return len(constant), len(several), int(constant["count"].sum())

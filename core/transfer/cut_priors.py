@@ -216,8 +216,7 @@ def weight_table(queries: Rows, known: Rows, similarity: Similarity, powers: tup
 
 def coverage_classes(covered: Bools) -> Codes:
     """Return a code for each symbol, equal for symbols covered by the same spaces; covered: of shape (n_spaces, n_symbols)."""
-    codes: Codes = np.unique(covered, axis=1, return_inverse=True)[1].reshape(-1)
-    return codes
+    return np.unique(covered, axis=1, return_inverse=True)[1].reshape(-1)
 
 
 def permute_within(classes: Codes, keys: Floats) -> Codes:
@@ -254,11 +253,9 @@ def _n_parts(parts: Parts) -> int:
 def _bins(known: Knowledge, parts: Parts, k: int) -> Codes:
     """Return the part of the perturbations, the part of the genes and the class of each known row, as one code."""
     classes = known.flags[:, EFFECT:].sum(axis=1)
-    codes: Codes = (parts.pert[known.rows.pert] * k + parts.gene[known.rows.gene]) * CLASSES + classes
-    return codes
+    return np.asarray((parts.pert[known.rows.pert] * k + parts.gene[known.rows.gene]) * CLASSES + classes)
 
 
 def _flag_sums(counts: Floats) -> Floats:
     """Return sums by flag (labelled, effect, directed, up) from counts by class: a flag holds for its class and later ones."""
-    sums: Floats = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    return sums
+    return np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]

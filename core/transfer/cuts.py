@@ -130,5 +130,4 @@ def variances_between(values: Floats) -> Floats:
     """Return the variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer than two cuts."""
     if len(values) < 2:
         return np.zeros(3)
-    variances: Floats = np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1)
-    return variances
+    return np.asarray(np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1))

@@ -134,8 +134,7 @@ def shares_of(weights: ArrayLike) -> Floats:
     it.
     """
     array = np.asarray(weights, dtype=np.float64)
-    shares: Floats = array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0)
-    return shares
+    return np.asarray(array / np.maximum(array.sum(axis=-1, keepdims=True), 1.0))
 
 
 def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
@@ -170,8 +169,7 @@ def agreement_with_base(components: Percentiles) -> Floats:
     """
     apart = np.stack([np.abs(each - each[0]) for each in (components.de, components.up)])
     known = ~np.isnan(apart)
-    agreement: Floats = 1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return agreement
+    return np.asarray(1 - np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
 
 def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:

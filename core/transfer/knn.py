@@ -154,5 +154,4 @@ def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    ratio: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return ratio
+    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0))

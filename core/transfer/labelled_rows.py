@@ -90,8 +90,7 @@ def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bool
     if parts is None:
         return np.ones(len(known), dtype=np.bool_)
     pert, gene = row
-    visible: Bools = (parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene])
-    return visible
+    return np.asarray((parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene]))
 
 
 def _codes(name: str, values: ArrayLike) -> Codes:

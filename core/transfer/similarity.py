@@ -194,8 +194,7 @@ def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -
 
 
 def _lengths(vectors: Floats) -> Floats:
-    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    return lengths
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
 
 
 def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:
