@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,15 +22,6 @@ from core.types import TRAIN, Label, Pair
 Axis = Literal["pert", "gene"]
 
 NAME_LENGTH = 12  # characters of the content's SHA-256
-
-
-class Tally(TypedDict):
-    """`Counts` as JSON: rows (n), rows that changed (de), and those that went up and down."""
-
-    n: int
-    de: int
-    up: int
-    down: int
 
 
 class Counts(NamedTuple):
@@ -51,10 +42,6 @@ class Counts(NamedTuple):
         """The share that went up among rows of known direction, in [0, 1]; None without such rows."""
         directed = self.up + self.down
         return self.up / directed if directed else None
-
-    def tally(self) -> Tally:
-        """Return the counts as plain JSON."""
-        return Tally(n=self.n, de=self.de, up=self.up, down=self.down)
 
 
 def count_labels(rows: Iterable[Pair]) -> Counts:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
 from core.evidence.packs import Table
 from core.evidence.tool import Answer, Query, Tool
-from core.texts import SymbolKind, symbol_kind
+from core.texts import symbol_kind
 
 SOURCE = "symbol patterns and curated programs"
 
@@ -83,27 +83,13 @@ def program_of(symbol: str) -> tuple[str, Program | None]:
     return symbol, None
 
 
-class GeneClass(TypedDict):
-    """naming: the kind of the symbol. uncharacterised: whether the symbol is provisional. program: the curated program of
-    the gene, None for none; expected: the direction in which the program's genes are thought to move (see `Program`)."""
-
-    symbol: str
-    naming: SymbolKind
-    uncharacterised: bool
-    program: str | None
-    expected: Literal["up", "down"] | None
-
-
 def _ask(query: Query) -> Answer:
+    """Return the kind of the symbol, whether it is provisional, and the gene's program with its direction, if it is in one."""
     spelling, program = program_of(query.symbol)
     kind = symbol_kind(spelling)
-    body = GeneClass(
-        symbol=spelling,
-        naming=kind,
-        uncharacterised=kind != "named",
-        program=program.name if program else None,
-        expected=program.expected if program else None,
-    )
+    name, expected = (program.name, program.expected) if program else (None, None)
+    about = {"symbol": spelling, "naming": kind, "uncharacterised": kind != "named"}
+    body = {**about, "program": name, "expected": expected}
     return Answer("ok", SOURCE, body if spelling == query.symbol else {**body, "asked": query.symbol})
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NotRequired, TypedDict
+from typing import Any
 
 from core.evidence.packs import Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
@@ -21,16 +21,6 @@ from core.net.response_cache import CachedResponse
 MAX_SYMBOLS = 1_000  # in one request, as the source asks
 _FIELDS = "symbol,name,summary,go.BP.term,pathway.kegg.name"
 _ORGANISM = re.compile(r" - Mus musculus \([a-z ]*mouse\)$")  # at the end of every pathway's name
-
-
-class Gene(TypedDict):
-    """A gene as the source describes it; go_bp is sorted, kegg is in the source's order."""
-
-    symbol: str
-    name: str | None
-    summary: str | None
-    go_bp: list[str]
-    kegg: list[str]
 
 
 @dataclass(frozen=True)
@@ -75,10 +65,10 @@ def _read_version(text: str) -> str:
 SITE = Site("mygene", "mygene.info", per_s=1.0, version=SourceRequest("GET", "metadata"), read_version=_read_version)
 
 
-async def fetch_genes(client: SourceClient, symbol: str) -> tuple[dict[str, Gene], CachedResponse]:
+async def fetch_genes(client: SourceClient, symbol: str) -> tuple[dict[str, dict[str, Any]], CachedResponse]:
     """Return the genes whose symbol equals this one in any case, by their symbol, and the response. Raise SourceError."""
     response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes))
-    genes: list[Gene] = json.loads(response.body or "[]")
+    genes: list[dict[str, Any]] = json.loads(response.body or "[]")
     return {gene["symbol"]: gene for gene in reversed(genes)}, response  # of equal symbols the first, which fits best
 
 
@@ -89,19 +79,20 @@ def _request(symbols: Sequence[str]) -> SourceRequest:
 
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
     """Return the genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
-    genes: dict[str, list[Gene]] = {}
+    genes: dict[str, list[dict[str, Any]]] = {}
     for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
             genes.setdefault(hit.query, []).append(_gene(hit))
     return {symbol: json.dumps(listed) for symbol, listed in genes.items()}
 
 
-def _gene(hit: _Hit) -> Gene:
+def _gene(hit: _Hit) -> dict[str, Any]:
+    """Return a gene as the source describes it; go_bp is sorted, kegg is in the source's order."""
     processes, pathways = hit.go.BP, hit.pathway.kegg
     terms = {term.term for term in (processes if isinstance(processes, list) else [processes])}
     names = [pathway.name for pathway in (pathways if isinstance(pathways, list) else [pathways])]
     kegg = list(dict.fromkeys(_ORGANISM.sub("", name) for name in names))
-    return Gene(symbol=hit.symbol, name=hit.name, summary=hit.summary, go_bp=sorted(terms), kegg=kegg)
+    return {"symbol": hit.symbol, "name": hit.name, "summary": hit.summary, "go_bp": sorted(terms), "kegg": kegg}
 
 
 BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MAX_SYMBOLS)
@@ -109,20 +100,6 @@ BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MAX_SYMBOLS)
 
 MAX_PROCESSES, MAX_PATHWAYS = 8, 5
 _NAME_ONLY = "[no summary]"  # marks a text of the pack that is only a name
-
-
-class GeneInfo(TypedDict):
-    """name, summary: None if there is no such text. ortholog: in the other organism, None if none is known.
-
-    go_bp: the first 8 biological processes in alphabetical order; kegg: the first 5 pathways. A pack has neither.
-    """
-
-    symbol: str
-    name: str | None
-    summary: str | None
-    ortholog: str | None
-    go_bp: NotRequired[list[str]]
-    kegg: NotRequired[list[str]]
 
 
 async def _ask(query: Query) -> Answer:
@@ -133,27 +110,21 @@ async def _ask(query: Query) -> Answer:
 
 
 def _ask_pack(query: Query) -> Answer:
-    def body(symbol: str, text: str) -> GeneInfo | None:
+    def body(symbol: str, text: str) -> dict[str, Any] | None:
         ortholog = _ortholog(query, symbol)
         name = text.removeprefix(_NAME_ONLY).strip() if text.startswith(_NAME_ONLY) else None
         summary = text.strip() if name is None else None
         if not (name or summary or ortholog):
             return None
-        return GeneInfo(symbol=symbol, name=name or None, summary=summary or None, ortholog=ortholog)
+        return {"symbol": symbol, "name": name or None, "summary": summary or None, "ortholog": ortholog}
 
     return answer_from_table(query.symbol, query.packs.description_table, body)
 
 
 async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
-    def body(symbol: str, gene: Gene) -> GeneInfo:
-        return GeneInfo(
-            symbol=symbol,
-            name=gene["name"],
-            summary=gene["summary"],
-            ortholog=_ortholog(query, symbol),
-            go_bp=gene["go_bp"][:MAX_PROCESSES],
-            kegg=gene["kegg"][:MAX_PATHWAYS],
-        )
+    def body(symbol: str, gene: dict[str, Any]) -> dict[str, Any]:
+        of_pack = {"symbol": symbol, "name": gene["name"], "summary": gene["summary"], "ortholog": _ortholog(query, symbol)}
+        return {**of_pack, "go_bp": gene["go_bp"][:MAX_PROCESSES], "kegg": gene["kegg"][:MAX_PATHWAYS]}
 
     genes, response = await fetch_genes(client, query.symbol)
     table = Table(genes, describe_source(SITE, response))

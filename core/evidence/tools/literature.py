@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from core.evidence.pubmed import SITE, Article, fetch_articles
 from core.evidence.source_client import describe_source
@@ -35,23 +35,6 @@ MAX_SENTENCES = 5  # in passage mode
 _CELLS = "macrophage*[Title/Abstract]"
 
 
-class Passage(TypedDict):
-    """A sentence or a whole abstract. co_mention: whether it names both genes."""
-
-    pmid: str
-    year: int | None
-    title: str
-    text: str
-    co_mention: bool
-
-
-class Passages(TypedDict):
-    """The passages, those that name both genes first. mode: "keyword" for whole abstracts, "passage" for sentences."""
-
-    mode: Literal["keyword", "passage"]
-    passages: list[Passage]
-
-
 async def _ask(query: Query) -> Answer:
     client = query.client
     if client is None:
@@ -67,10 +50,10 @@ async def _ask(query: Query) -> Answer:
     source, retrieved_at = describe_source(SITE, *responses), min(response.retrieved_at for response in responses)
     if not passages:
         return Answer("empty", source, {}, retrieved_at)
-    return Answer("ok", source, Passages(mode=client.literature, passages=passages), retrieved_at)
+    return Answer("ok", source, {"mode": client.literature, "passages": passages}, retrieved_at)
 
 
-def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:
+def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list[dict[str, Any]]:
     """Return the best articles that name a symbol; those with a sentence that names both come first."""
     ranked = rank_texts([" ".join((article.title, *article.parts)) for article in articles], symbols)
     passages = [
@@ -80,7 +63,7 @@ def _best_abstracts(articles: Sequence[Article], symbols: Sequence[str]) -> list
     return sorted(passages, key=lambda passage: not passage["co_mention"])[:MAX_ABSTRACTS]
 
 
-def _best_sentences(articles: Sequence[Article], symbols: Sequence[str]) -> list[Passage]:
+def _best_sentences(articles: Sequence[Article], symbols: Sequence[str]) -> list[dict[str, Any]]:
     """Return the best sentences that name a symbol; those that name both come first."""
     lines = [(article, line) for article in articles for line in _lines(article)]
     best = rank_texts([line for _, line in lines], symbols)[:MAX_SENTENCES]
@@ -92,8 +75,9 @@ def _lines(article: Article) -> list[str]:
     return [article.title, *(line for part in article.parts for line in split_sentences(part))]
 
 
-def _passage(article: Article, text: str, co_mention: bool) -> Passage:
-    return Passage(pmid=article.pmid, year=article.year, title=article.title, text=text, co_mention=co_mention)
+def _passage(article: Article, text: str, co_mention: bool) -> dict[str, Any]:
+    """Return a sentence or a whole abstract. co_mention: whether it names both genes."""
+    return {"pmid": article.pmid, "year": article.year, "title": article.title, "text": text, "co_mention": co_mention}
 
 
 TOOL = Tool(

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from core.evidence.label_view import Counts, Tally, pool_counts
+from typing import Any
+
+from core.evidence.label_view import Counts, pool_counts
 from core.evidence.packs import Partner
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 from core.evidence.tools.protein_interactions import partner_table
 
 MAX_PARTNERS = 25  # the highest scores, before those without labels are dropped
-
-
-class Neighbour(Tally):
-    """A partner with labelled rows in view: its score, 1 to 1000, and its counts."""
-
-    symbol: str
-    score: int
-
-
-class Neighbours(Tally):
-    """partners: the highest score first; the counts and shares are pooled over them."""
-
-    symbol: str
-    partners: list[Neighbour]
-    p_de: float | None
-    p_up_given_de: float | None
 
 
 async def _ask(query: Query) -> Answer:
@@ -33,18 +19,15 @@ async def _ask(query: Query) -> Answer:
         spellings = view.by_pert.spellings(partner.symbol)
         return (spellings[0], view.pert_counts[spellings[0]]) if len(spellings) == 1 else None
 
-    def body(symbol: str, partners: tuple[Partner, ...]) -> Neighbours | None:
+    def body(symbol: str, partners: tuple[Partner, ...]) -> dict[str, Any] | None:
+        """Return the partners with labelled rows in view, the highest score first; counts and shares are pooled over them."""
         labelled = [(partner.score, named) for partner in partners[:MAX_PARTNERS] if (named := counts_of(partner))]
         if not labelled:
             return None
         total = pool_counts(counts for _, (_, counts) in labelled)
-        return Neighbours(
-            symbol=symbol,
-            partners=[Neighbour(symbol=name, score=score, **counts.tally()) for score, (name, counts) in labelled],
-            **total.tally(),
-            p_de=total.p_de,
-            p_up_given_de=total.p_up_given_de,
-        )
+        listed = [{"symbol": name, "score": score, **counts._asdict()} for score, (name, counts) in labelled]
+        shares = {"p_de": total.p_de, "p_up_given_de": total.p_up_given_de}
+        return {"symbol": symbol, "partners": listed, **total._asdict(), **shares}
 
     table, retrieved_at = await partner_table(query)
     answer = answer_from_table(query.symbol, table, body)

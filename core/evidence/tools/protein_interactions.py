@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TypedDict
+from typing import Any
 
 from core.evidence.packs import Partner, Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
@@ -106,27 +106,12 @@ async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str
 BATCH = Batch(SITE, lambda symbol: _partners_request([symbol]), _fetch, MAX_SYMBOLS)
 
 
-class ScoredPartner(TypedDict):
-    """An interaction partner and its score, 1 to 1000."""
-
-    symbol: str
-    score: int
-
-
-class Interactions(TypedDict):
-    """The partners, the highest score first: all that the pack has, or the best 25 of STRING."""
-
-    symbol: str
-    partners: list[ScoredPartner]
-
-
-def _body(symbol: str, partners: tuple[Partner, ...]) -> Interactions:
-    return Interactions(symbol=symbol, partners=[ScoredPartner(symbol=name, score=score) for name, score in partners])
-
-
 async def _ask(query: Query) -> Answer:
+    def body(symbol: str, partners: tuple[Partner, ...]) -> dict[str, Any]:
+        return {"symbol": symbol, "partners": [partner._asdict() for partner in partners]}
+
     table, retrieved_at = await partner_table(query)
-    return answer_from_table(query.symbol, table, _body)._replace(retrieved_at=retrieved_at)
+    return answer_from_table(query.symbol, table, body)._replace(retrieved_at=retrieved_at)
 
 
 async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datetime | None]:

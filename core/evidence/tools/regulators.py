@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Iterable
+from typing import Any
 
 from core.evidence.packs import Regulated
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
-class Regulators(TypedDict):
-    """Transcription factors in alphabetical order; unknown: those that regulate in an unknown direction."""
-
-    symbol: str
-    activators: list[str]
-    repressors: list[str]
-    unknown: list[str]
-
-
-def _body(symbol: str, factors: tuple[Regulated, ...]) -> Regulators:
-    activators, repressors, unknown = ([f.symbol for f in factors if f.sign == sign] for sign in (1, -1, 0))
-    return Regulators(symbol=symbol, activators=activators, repressors=repressors, unknown=unknown)
+def by_sign(symbol: str, others: Iterable[Regulated], kinds: tuple[str, str]) -> dict[str, Any]:
+    """Return the other genes of a symbol's regulations: those of sign 1 and −1 under these kinds, and the unknown ones."""
+    signs = zip((*kinds, "unknown"), (1, -1, 0), strict=True)
+    return {"symbol": symbol, **{kind: [other.symbol for other in others if other.sign == sign] for kind, sign in signs}}
 
 
 def _ask(query: Query) -> Answer:
-    return answer_from_table(query.symbol, query.packs.regulator_table, _body)
+    kinds = "activators", "repressors"
+    return answer_from_table(query.symbol, query.packs.regulator_table, lambda symbol, others: by_sign(symbol, others, kinds))
 
 
 TOOL = Tool("regulators", "Transcription factors that activate or repress a gene.", ("gene",), _ask, reads=("signs",))

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
-from core.evidence.label_view import LabelView, Tally, count_labels
+from core.evidence.label_view import LabelView, count_labels
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 from core.types import Pair
-
-
-class LabelledRow(TypedDict):
-    """One labelled row."""
-
-    pert: str
-    gene: str
-    label: str
-
-
-class LabelledRows(Tally):
-    """pert, gene: what the rows share, None for an argument that was left out. The counts are over the rows."""
-
-    pert: str | None
-    gene: str | None
-    rows: list[LabelledRow]
 
 
 def _ask(query: Query) -> Answer:
@@ -42,9 +26,10 @@ def _ask(query: Query) -> Answer:
     return answer if same_spelling else answer._replace(body={**answer.body, "asked": f"{query.pert}|{query.gene}"})
 
 
-def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> LabelledRows:
-    listed = [LabelledRow(pert=row.pert, gene=row.gene, label=str(row.label)) for row in rows]
-    return LabelledRows(pert=pert, gene=gene, **count_labels(rows).tally(), rows=listed)
+def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> dict[str, Any]:
+    """Return labelled rows and their counts. pert, gene: what they share, None for an argument that was left out."""
+    listed = [{"pert": row.pert, "gene": row.gene, "label": str(row.label)} for row in rows]
+    return {"pert": pert, "gene": gene, **count_labels(rows)._asdict(), "rows": listed}
 
 
 TOOL = Tool(
