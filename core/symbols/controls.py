@@ -9,34 +9,15 @@ from typing import Final
 
 SEVERAL: Final = re.compile(r"\s*(?:__|[+;,|&])\s*|(?<=\d)_(?=[A-Za-z])")  # separates the parts of a name: NegCtrl0_NegCtrl1
 _SEPARATORS = re.compile(r"[\s_\-./#()]+")
-_NUMBERED = (  # may be followed by a number, or begin with sg
-    *("nontargeting", "nontarget", "nontargetting", "nontargetingcontrol", "nontargetcontrol", "nontargetingguide", "notarget"),
-    *("nongenetargeting", "nongenetargetingcontrol"),
-    *("nontargetingsgrna", "nontargetinggrna", "nt", "ntc", "ntctrl", "ntcontrol", "nontargetingcontrols"),
-    *("neg", "negctrl", "negctl", "negcontrol", "negativectrl", "negativecontrol", "negativecontrols", "negativeguide"),
-    *("control", "controls", "ctrl", "ctl", "ctrls", "controlguide", "controlsgrna", "ctrlguide"),
-    *("safetargeting", "safetarget", "safeharbor", "safeharbour", "safe", "scramble", "scrambled", "scrambledcontrol"),
-    *("intergenic", "intergeniccontrol", "oneintergenicsite", "nosite", "nontargetingneg", "gal4"),
-    *(
-        "aavs1",
-        "rosa26",
-        "egfp",
-        "gfp",
-        "bfp",
-        "tagbfp",
-        "luciferase",
-        "luc",
-        "fluc",
-        "rluc",
-        "nluc",
-        "lacz",
-        "mcherry",
-        "tdtomato",
-    ),
-    # of published libraries (Brunello, Brie, Dolcetto, GeCKO)
-    *("nontargetinghuman", "nontargetingmouse", "onenongenesite", "nongenesite", "inactive4t", "inactive5t", "noncutting"),
-    *("untargeted", "untargeting", "notargeting", "nonspecific", "noperturb", "noperturbation"),
-    *("scr", "nc", "dmso", "vehicle", "mock"),
+_WORD = (  # may be followed by a number, or begin with sg; from nontargetinghuman on: of published libraries
+    "nontargeting|nontarget|nontargetting|nontargetingcontrol|nontargetcontrol|nontargetingguide|notarget"
+    "|nongenetargeting|nongenetargetingcontrol|nontargetingsgrna|nontargetinggrna|nt|ntc|ntctrl|ntcontrol"
+    "|nontargetingcontrols|neg|negctrl|negctl|negcontrol|negativectrl|negativecontrol|negativecontrols|negativeguide"
+    "|control|controls|ctrl|ctl|ctrls|controlguide|controlsgrna|ctrlguide|safetargeting|safetarget|safeharbor|safeharbour"
+    "|safe|scramble|scrambled|scrambledcontrol|intergenic|intergeniccontrol|oneintergenicsite|nosite|nontargetingneg|gal4"
+    "|aavs1|rosa26|egfp|gfp|bfp|tagbfp|luciferase|luc|fluc|rluc|nluc|lacz|mcherry|tdtomato|nontargetinghuman"
+    "|nontargetingmouse|onenongenesite|nongenesite|inactive4t|inactive5t|noncutting|untargeted|untargeting|notargeting"
+    "|nonspecific|noperturb|noperturbation|scr|nc|dmso|vehicle|mock"
 )
 _PLAIN = {
     *("unperturbed", "nonperturbed", "notperturbed", "untreated", "untransduced", "nontransduced", "notreatment", "nottreated"),
@@ -45,7 +26,6 @@ _PLAIN = {
     *("positivenegativecontrol", "controlunperturbed"),
 }
 _GUIDE = "sgrna|grna|shrna|sirna|guide|sg|sh|si|g"
-_WORD = "|".join(sorted(_NUMBERED, key=len, reverse=True))
 # At most three words (NT_NT): words made of words can be split in 2^n ways.
 _PATTERN = re.compile(rf"p?(?:(?:{_GUIDE})?(?:{_WORD})(?:{_GUIDE})?\d*){{1,3}}(?:cells?|site\d*)?")
 
