@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from core.errors import NotFound
+from core.base.declared import declared_in, find_named
 from core.evidence import tools
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PACK_NAMES, PackName, Packs
 from core.evidence.tool import Tool
-from core.texts import list_choices
 from core.types import Evidence, Pair
 
 if TYPE_CHECKING:
@@ -24,9 +21,7 @@ if TYPE_CHECKING:
 
 def load_tools(package: ModuleType) -> Mapping[str, Tool]:
     """Import every module of a package and return their `TOOL`s by name; a module without one adds nothing."""
-    modules = (importlib.import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
-    found = (getattr(module, "TOOL", None) for module in modules)
-    return MappingProxyType({tool.name: tool for tool in found if isinstance(tool, Tool)})
+    return MappingProxyType({tool.name: tool for tool in declared_in(package, "TOOL") if isinstance(tool, Tool)})
 
 
 TOOLS: Mapping[str, Tool] = load_tools(tools)
@@ -34,9 +29,7 @@ TOOLS: Mapping[str, Tool] = load_tools(tools)
 
 def tool_named(name: str) -> Tool:
     """Return the tool of that name. Raise NotFound, which lists the known names."""
-    if name not in TOOLS:
-        raise NotFound(f"evidence tool {name!r}: not known, {list_choices(name, [*TOOLS])}")
-    return TOOLS[name]
+    return find_named(TOOLS, "evidence tool", name)
 
 
 def packs_read_by(used: Iterable[Tool]) -> tuple[PackName, ...]:

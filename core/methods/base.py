@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import core.methods as room
-from core.errors import InputError, NotFound
+from core.base.declared import declared_in, find_named
+from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs
 from core.fields.record import NoSettings, options_of
 from core.fields.setting import split_names
-from core.texts import list_choices
 from core.types import Call, Evidence, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
@@ -306,8 +306,7 @@ def methods() -> Mapping[str, Method]:
 
     Imports every file of this room.
     """
-    found = (_import_method(module) for module in _list_modules())
-    return MappingProxyType({method.name: method for method in found if method is not None})
+    return MappingProxyType({method.name: method for method in declared_in(room, "METHOD")})
 
 
 def method_named(name: str) -> Method:
@@ -315,18 +314,8 @@ def method_named(name: str) -> Method:
 
     Raise NotFound, with the known names, if there is no such method.
     """
-    method = _import_method(name) if name in _list_modules() else None
-    if method is not None and method.name == name:
-        return method
-    if name not in methods():
-        raise NotFound(f"method {name!r}: not known, {list_choices(name, [*methods()])}")
-    return methods()[name]
-
-
-def _list_modules() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(room.__path__)]
-
-
-def _import_method(module: str) -> Method | None:
-    """Return the method in a file of this room; None without one."""
-    return getattr(importlib.import_module(f"{room.__name__}.{module}"), "METHOD", None)
+    if name in [file.name for file in pkgutil.iter_modules(room.__path__)]:
+        method: Method | None = getattr(importlib.import_module(f"{room.__name__}.{name}"), "METHOD", None)
+        if method is not None and method.name == name:
+            return method
+    return find_named(methods(), "method", name)

@@ -6,8 +6,6 @@ The command `jobs`, the panel on pages and Overview then know it. One whose `wor
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +15,7 @@ from typing import Any, Final
 from core.actions import job_kinds as room
 from core.actions import jobs
 from core.actions.workspace import Workspace
+from core.base.declared import declared_in
 from core.errors import StateError
 from core.features import hooks
 from core.jobs.folder import JobFolder, last_line, log_tail
@@ -160,8 +159,7 @@ class JobKind:
 @cache
 def kinds() -> Mapping[str, JobKind]:
     """Return the kinds by name, sorted: a new file with a `KIND` is in without being listed anywhere, and what features bring."""
-    modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
-    found = [*(module.KIND for module in modules if hasattr(module, "KIND")), *hooks("jobs")]
+    found = [*declared_in(room, "KIND"), *hooks("jobs")]
     return MappingProxyType({kind.name: kind for kind in sorted(found, key=lambda kind: kind.name)})
 
 

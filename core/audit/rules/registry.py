@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +12,8 @@ import core.audit.rules as room
 from core.audit.pattern import search_pattern
 from core.audit.rubric import YES_NO, Rubric, Unit
 from core.audit.rule_text import RuleText as RuleText
-from core.errors import InputError, NotFound
-from core.texts import list_choices
+from core.base.declared import declared_in, find_named
+from core.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,16 +51,13 @@ def rules() -> Mapping[str, Rule]:
 
     This imports every file of the package, so a new file with `RULES` needs no listing.
     """
-    modules = (importlib.import_module(f"{room.__name__}.{module.name}") for module in pkgutil.iter_modules(room.__path__))
-    found: dict[str, Rule] = {rule.name: rule for module in modules for rule in getattr(module, "RULES", ())}
+    found: dict[str, Rule] = {rule.name: rule for of_file in declared_in(room, "RULES") for rule in of_file}
     return MappingProxyType(dict(sorted(found.items())))
 
 
 def rule_named(name: str) -> Rule:
     """Return the rule with this name. Raise NotFound, with the known names, if there is no such rule."""
-    if name not in rules():
-        raise NotFound(f"rule {name!r}: not known, {list_choices(name, [*rules()])}")
-    return rules()[name]
+    return find_named(rules(), "rule", name)
 
 
 def built_in_rubrics() -> list[Rubric]:

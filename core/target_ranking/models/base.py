@@ -6,8 +6,6 @@ that a folder with one is complete. There is no pickle; bytes of other libraries
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 import core.target_ranking.models as room
+from core.base.declared import declared_in, find_named
 from core.errors import InputError, NotFound
 from core.fields.record import read_options
 from core.file_io import read_file, replace_file
@@ -35,7 +34,6 @@ from core.target_ranking.expression import (
     take_perturbed,
 )
 from core.target_ranking.metrics import spread_scores
-from core.texts import list_choices
 from core.version import describe
 
 REQUIREMENTS: Final = "requirements-targets.txt"
@@ -213,16 +211,12 @@ def make_class_rows(cells: PerturbedCells) -> ClassRows:
 @cache
 def ranking_models() -> Mapping[str, RankingModel]:
     """Return the models by name, in the order of their files. A new file with a `MODEL` needs no listing."""
-    modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
-    models = (module.MODEL for module in modules if hasattr(module, "MODEL"))
-    return MappingProxyType({model.name: model for model in models})
+    return MappingProxyType({model.name: model for model in declared_in(room, "MODEL")})
 
 
 def ranking_model_named(name: str) -> RankingModel:
     """Return the model with this name. Raise NotFound, with the known names, if there is none."""
-    if name not in ranking_models():
-        raise NotFound(f"ranking model {name!r}: not known, {list_choices(name, [*ranking_models()])}")
-    return ranking_models()[name]
+    return find_named(ranking_models(), "ranking model", name)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
