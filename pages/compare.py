@@ -13,21 +13,21 @@ if run is None:
     run_browser.show_no_run(context)
     st.stop()
 
-choice = panels.choose_baselines(context, run)
-if choice is None:
+others, margin = panels.choose_baselines(context, run)
+if not others:
     run_browser.offer_labelled_run(context, links.COMPARE)
     st.stop()
 
-baseline = choice.baseline
+baseline = others[0]
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
-    results = panels.compare_with(context, run, choice)
+    results = panels.compare_with(context, run, others, margin)
 result = results[0]
 score_box.show_marks(result.a.marks)
 panels.show_verdict(result)
 links.to_report(run, baseline, "Report of this comparison")
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
-if choice.also:
+if len(others) > 1:
     panels.show_several(results)
 for each in (run, baseline):
     score_box.show_protocols(each.id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -21,48 +20,32 @@ def figure(table: pd.DataFrame) -> go.Figure:
     table: group, number (its description), published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not
     computed), why.
     """
-    groups = list(dict.fromkeys(table["group"]))
-    drawn = table[table["ours"].notna()]
+    known = table.dropna(subset=["ours"])
+    distance = ((known["ours"] - known["published"]) / known["tolerance"]).fillna(0.0).clip(-EDGE, EDGE)  # 0 / 0 is no difference
+    known = known.assign(distance=distance, group=known["group"].map(drawing.escape))
     figure = go.Figure()
-    for verdict, part in drawn.groupby("verdict", sort=False):
+    for verdict, part in known.groupby("verdict", sort=False):
         figure.add_scatter(
-            x=[_distance(row) for row in part.itertuples()],
-            y=[groups.index(group) for group in part["group"]],
+            x=part["distance"],
+            y=part["group"],
             mode="markers",
             name=str(verdict),
             marker={"color": _COLOURS[str(verdict)], "symbol": _SYMBOLS[str(verdict)], "size": 9, "opacity": 0.7},
             hovertext=[_hover(row) for row in part.itertuples()],
             hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
         )
     lines = [drawing.Line(at, f"{at:+.0f} tolerance".replace("-", "−"), dash="dot") for at in (-1.0, 1.0)]
     span = (-EDGE - 0.3, EDGE + 0.3)
     above = drawing.draw_vertical(figure, [*lines, drawing.Line(0.0, "as published")], span)
-    names = [f"{drawing.escape(group)}  {_count_text(table[table['group'] == group])}" for group in groups]
+    groups = known["group"].unique()
     figure.update_layout(height=above + 70 + theme.ROW_PX * len(groups), margin_t=8 + above)
     figure.update_xaxes(title="ours minus published, in tolerances", range=span, zeroline=False)
-    figure.update_yaxes(
-        range=[len(groups) - 0.5, -0.5], tickvals=list(range(len(groups))), ticktext=names, zeroline=False, automargin=True
-    )
+    figure.update_yaxes(categoryorder="array", categoryarray=groups, autorange="reversed", automargin=True)
     return figure
-
-
-def _distance(row: Any) -> float:
-    difference = row.ours - row.published
-    if difference == 0:
-        return 0.0
-    return float(np.clip(difference / row.tolerance if row.tolerance else np.copysign(np.inf, difference), -EDGE, EDGE))
 
 
 def _hover(row: Any) -> str:
     within = f" ± {row.tolerance:g}" if row.tolerance else ""
-    name = f"{drawing.escape(row.group)}<br>{drawing.escape(row.number, 120)}"
+    name = f"{row.group}<br>{drawing.escape(row.number, 120)}"
     words = f"{name}<br>published {row.published:g}{within}, ours {row.ours:.6g}: {row.verdict}"
     return f"{words}<br>{drawing.escape(row.why, 120)}" if row.why else words
-
-
-def _count_text(part: pd.DataFrame) -> str:
-    computed = int(part["ours"].notna().sum())
-    if not computed:
-        return f"none of {len(part):,} computed"
-    return f"{(part['verdict'] == 'agrees').sum():,} of {computed:,}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -28,19 +28,10 @@ _MARGIN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What a run is compared with: the baseline, further runs, and the largest difference that would not matter (None: not
-    chosen).
+def choose_baselines(context: PageContext, run: Run) -> tuple[list[Run], float | None]:
+    """Show the choice of runs to compare with; return them, the baseline first, and the largest difference that would not
+    matter (None: not chosen). Show a sentence and return no run if no other is on the same rows.
     """
-
-    baseline: Run
-    also: tuple[Run, ...]
-    margin: float | None
-
-
-def choose_baselines(context: PageContext, run: Run) -> Choice | None:
-    """Show the choice of runs to compare with; show a sentence and return None if no other run is on the same rows."""
     shared = loaders.shared_row_counts(run.id)
     others = {other.id: other for other in context.runs if other.id in shared}
     if not others:
@@ -48,7 +39,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
             "No other run of this dataset is on the same rows, so there is no run to compare with.",
             lambda: links.to_data("Import another"),
         )
-        return None
+        return [], None
     left, middle, right = st.columns([0.4, 0.4, 0.2], vertical_alignment="bottom")
     names = {key: other.name for key, other in others.items()}
     chosen = choose_one(left.selectbox, "baseline", f"Is {as_text(run.name)} better than …", names, next(iter(names)))
@@ -72,7 +63,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
         placeholder="none",
         help=_MARGIN,
     )
-    return Choice(others[chosen], tuple(others[key] for key in also), margin or None)
+    return [others[key] for key in (chosen, *also)], margin or None
 
 
 def show_verdict(result: RunComparison) -> None:
@@ -83,12 +74,12 @@ def show_verdict(result: RunComparison) -> None:
         st.text(rest, help=terms.explain(f"{result.sentence} {rest}"))
 
 
-def compare_with(context: PageContext, run: Run, choice: Choice) -> list[RunComparison]:
+def compare_with(context: PageContext, run: Run, others: Sequence[Run], margin: float | None) -> list[RunComparison]:
     """Return the comparisons with each chosen run, counted among all made on the dataset."""
-    results = [loaders.comparison(other.id, run.id) for other in (choice.baseline, *choice.also)]
+    results = [loaders.comparison(other.id, run.id) for other in others]
     tested = [(each.a.run.id, run.id, each.p) for each in results]
     counted = look_at(context.workspace, run.dataset, tested)
-    return [replace(each, margin=choice.margin, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
+    return [replace(each, margin=margin, looked_at=seen) for each, seen in zip(results, counted, strict=True)]
 
 
 def show_several(results: Sequence[RunComparison]) -> None:

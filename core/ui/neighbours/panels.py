@@ -112,14 +112,11 @@ def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
     seen = int(visible_rows((pert, gene), known, parts).sum())
     by_pert, by_gene = parts.pert[known.pert] == parts.pert[pert], parts.gene[known.gene] == parts.gene[gene]
-    own_pert, own_gene = known.pert == pert, known.gene == gene
     where = "are in its fold of" if live.settings.protocol.kind == "folds" else "share"
     whose = ("perturbations", "genes") if live.settings.protocol.kind == "folds" else ("its perturbation", "its gene")
     st.caption(
         f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked. "
-        f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
-        f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
-        "the gene would be the most informative."
+        f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}."
     )
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.llm.completion import Answer, read_answer
 from core.store.runs import Run
-from core.texts import count_text, number_text, parse_json
+from core.texts import count_text, parse_json
 from core.types import Call
 from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
@@ -22,7 +22,7 @@ def show(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
     if not calls:
         return
     table = call_table(calls)
-    with st.expander(f"{count_text(len(calls), 'call')} of the model{describe_total(table)}"):
+    with st.expander(f"{count_text(len(calls), 'call')} of the model · {table['seconds'].sum():,.1f} s"):
         bar = st.column_config.ProgressColumn(
             format="%.1f", min_value=0.0, max_value=float(table["seconds"].max()) or 1.0, color="gray"
         )
@@ -67,15 +67,6 @@ def _remark(call: Call) -> str:
     attempts = f"{call.attempts} attempts" if call.attempts > 1 else ""
     parts = ("from the cache" if call.cached else "", attempts, "failed" if call.error else "")
     return ", ".join(part for part in parts if part)
-
-
-def describe_total(table: pd.DataFrame) -> str:
-    """Return the known seconds and tokens of all lines, for a title."""
-    tokens = table[["sent", "answered"]]
-    said = [f"{number_text(float(table['seconds'].sum()), '.1f')} s"]
-    some = f"{int(tokens.sum().sum()):,} tokens{', some not known' * bool(tokens.isna().any(axis=None))}"
-    said.append(some if tokens.notna().any(axis=None) else "tokens not known")
-    return "".join(f" · {part}" for part in said)
 
 
 def _pretty(text: str) -> str:
