@@ -9,13 +9,12 @@ label_counts      labels of a dataset                        gene_row_counts   l
 scores            scores of runs, slices and baselines       brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR
 score_histograms  a score by label                           reliability       calibration of probabilities
-paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
+paired_changes    differences of two runs or groups          rank_scatter      ranks in two runs
 score_history     scores of all trials, in order             curves            losses or hits by step, epoch or k
 weight_heatmap    the mean over all pairs of weights
 experiment_arms   arms of an experiment against its base
 published_differences  published numbers and ours
 volcano           effects of a perturbation on genes         effect_counts     number of genes that perturbations change
-rubric_worth      rows with and without an answer
 knockdown         a target's remaining expression
 asked_again       answers about one row, asked again
 gene_map          a query among the genes of a space         cumulative_share  number of neighbours behind a prior

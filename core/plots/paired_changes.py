@@ -1,4 +1,4 @@
-"""Figure: the paired differences between two runs, with every interval."""
+"""Figure: the paired differences between two runs, with every interval; or those between groups of rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot
 from core.plots.forest_plot import Row, ends_of
-from core.texts import estimate_text
+from core.stats.power import LEVEL
+from core.texts import estimate_text, quantity_text
 
 _JUDGED = "perturbation and gene"  # the unit that decides: only it is drawn in colour
 _NAMES = {
@@ -21,18 +22,22 @@ _NAMES = {
 }
 
 
-def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
-    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no change.
+def figure(table: pd.DataFrame, detectable: float = np.nan, title: str = "change of the AUROC") -> go.Figure:
+    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no difference.
 
-    table: metric, unit (as in `_NAMES`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
-    mean that such runs can detect, in AUROC; NaN: unknown.
+    table: metric, unit (as in `_NAMES`, or a name), estimate, low, high (NaN if there is none), n, and optionally p_holm: a
+    difference that is significant stands out. detectable: the smallest change of the mean that such runs can detect, in AUROC;
+    NaN: unknown. title: of the value axis.
     """
     words = "" if np.isnan(detectable) else f"detectable ±{detectable:.3f}"
     rows = forest_plot.rows_in_blocks(table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else "")
-    return forest_plot.draw_forest(rows, [drawing.Line(0.0, "no change", dash="dot")], "change of the AUROC")
+    return forest_plot.draw_forest(rows, [drawing.Line(0.0, "no difference", dash="dot")], title)
 
 
 def _row(row: Any) -> Row:
-    interval, name = estimate_text(*ends_of(row), "+.3f"), _NAMES[row.unit]
-    hover = (f"{row.metric}, {name}", interval, drawing.rows_text(row.n, row.metric))
-    return Row(name, ends_of(row), interval, hover, row.unit == _JUDGED, longest=len(name))
+    interval, name = estimate_text(*ends_of(row), "+.3f"), _NAMES.get(row.unit, row.unit)
+    p = getattr(row, "p_holm", None)
+    words = interval if p is None else f"{interval}  Holm p {quantity_text(p)}"
+    hover = (f"{row.metric}, {name}", words, drawing.rows_text(row.n, row.metric))
+    is_shown = row.unit == _JUDGED if p is None else p < LEVEL
+    return Row(name, ends_of(row), words, hover, is_shown, longest=len(name))

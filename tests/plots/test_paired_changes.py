@@ -28,3 +28,16 @@ def test_differences_stand_under_their_metric() -> None:
     assert (list(judged.x), list(judged.y)) == ([0.02], [2])
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
+
+
+def test_differences_that_are_left_after_the_correction_have_the_chosen_colour() -> None:
+    worth = [
+        ("<b>names</b>", "hit rate", -0.07, -0.11, -0.02, 900, 0.02),
+        ("<b>names</b>", "DE contribution", -0.03, -0.06, 0.01, 900, 0.2),
+        ("never", "hit rate", np.nan, np.nan, np.nan, 0, np.nan),
+    ]
+    chart = paired_changes.figure(pd.DataFrame(worth, columns=[*TABLE.columns, "p_holm"]), title="yes minus no")
+    dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
+    assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
+    assert chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"  # a name is no markup
+    assert chart.layout.yaxis2.ticktext[1] == "−0.070 [−0.110, −0.020]  Holm p 0.02"

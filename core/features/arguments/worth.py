@@ -126,15 +126,13 @@ class RubricWorth:
 
     def figure(self) -> Figure:
         """Return the differences."""
-        blocks = [
-            (
-                each.rubric,
-                f"{each.yes['n']:,} rows yes, {each.no['n']:,} no",
-                [(words, each.delta[key], each.p_holm[key]) for key, words in MEASURES.items()],
-            )
+        table = pd.DataFrame(
+            {"metric": each.rubric, "unit": words, **each.delta[key].columns, "n": each.delta[key].n, "p_holm": each.p_holm[key]}
             for each in self.rubrics
-        ]
-        return Figure("core.plots.rubric_worth:figure", {"blocks": blocks}, self.sentence)
+            for key, words in MEASURES.items()
+        )
+        values = {"table": table, "title": "rows with yes minus rows with no"}
+        return Figure("core.plots.paired_changes:figure", values, self.sentence)
 
 
 def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
