@@ -112,7 +112,6 @@ def _show_form(workspace: Workspace, run: Run, pair: str) -> None:
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
     links.set_parameter("again_run", plan.arms[-1][1].key)
     confirm(f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them.")
-    st.rerun()
 
 
 def _choose_changes(run: Run, pair_id: str) -> tuple[CardChange, ...]:

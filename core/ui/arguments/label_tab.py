@@ -86,4 +86,3 @@ def _show_form(context: PageContext, run: Run, rubric: Rubric, n_samples: int) -
         with explain_errors(), st.spinner("Drawing …"):
             sample = labels.draw_sample(context.workspace, rubric, run.id, chosen["sample"], chosen["by"], n_samples)
             confirm(f"{len(sample.texts):,} texts drawn.")
-            st.rerun()

@@ -51,10 +51,9 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         with explain_errors():
             rubric = make(Rubric, chosen)
             is_new = rubrics.add(context.workspace, rubric)
-            confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
             links.set_parameter("rubric", rubric.name)
             st.session_state.pop("id-rubric", None)
-            st.rerun()
+            confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
 
 
 def _choose(name: str, known: list[str]) -> tuple[str, ...]:
@@ -112,7 +111,6 @@ def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
             said = "exists already" if started.id in known else "started"
             st.session_state.pop(_PLAN)
             confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
-            st.rerun()
 
 
 def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:

@@ -153,7 +153,6 @@ def show_form(context: PageContext) -> None:
         if st.button("Make the dataset", type="primary", disabled=not about["name"], key="start-cells"):
             cells.start_labels(context.workspace, path, make(LabelRequest, {**about, **settings, **where}), address)
             confirm(f"{about['name']} is being made in a separate process.")
-            st.rerun()
 
 
 def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:

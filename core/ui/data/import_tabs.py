@@ -72,7 +72,6 @@ def show_import(context: PageContext) -> None:
         with st.spinner("Simulating …"):
             simulated = demo.make_demo(context.workspace)
         confirm(f"Made the simulated demo: {len(simulated)} runs.", lambda: links.to_rows(simulated[0], "Open rows"))
-        st.rerun()
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -133,7 +132,6 @@ def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
         gone = [run.name for run in before if run.id not in left]
         runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
         confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
-        st.rerun()
 
 
 def show_rejected_rows(rows: pd.DataFrame) -> None:
@@ -176,10 +174,9 @@ def show_run(context: PageContext) -> None:
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
-            confirm(f"Deleted {run.name} with its {run.done:,} rows.", links.to_changes)
             st.query_params.pop("run", None)
             run_choice.forget()
-            st.rerun()
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", links.to_changes)
 
 
 def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:
@@ -189,7 +186,6 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
         text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
         confirm(text, lambda: links.to_rows(run, "Open rows"))
-        st.rerun()
 
 
 def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -70,4 +70,3 @@ def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
         with explain_errors():
             run_actions.delete_note(context.workspace, chosen)
             confirm("Deleted the note; the audit log still has it.", links.to_changes)
-            st.rerun()

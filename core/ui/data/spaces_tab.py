@@ -184,7 +184,6 @@ def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
         with explain_errors():
             actions.delete(context.workspace, str(name))
             confirm(f"Deleted {name}.", links.to_changes)
-            st.rerun()
 
 
 def _show_packs() -> None:

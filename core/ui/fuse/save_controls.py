@@ -101,12 +101,10 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         values = {key: st.session_state[key] for key in keys if key in st.session_state}
         runs.save_preset(workspace, PAGE, name, values)
         confirm(f"Saved the preset {name.strip()}.", links.to_changes)
-        st.rerun()
     gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
     if gone is not None and st.button("Delete preset", key="delete-preset"):
         runs.delete_preset(workspace, PAGE, gone)
         confirm(f"Deleted the preset {gone}.", links.to_changes)
-        st.rerun()
 
 
 def _show_save(workspace: Workspace, choice: FusionChoice) -> None:
@@ -167,7 +165,6 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
         lambda: links.to_rows(run, "Open rows"),
         *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
     )
-    st.rerun()
 
 
 def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:

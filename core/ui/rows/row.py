@@ -123,4 +123,3 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)
                 confirm(f"Note on {pair_id} saved.", lambda: links.to_rows(run, "Rows with notes", noted="true"))
-                st.rerun()

@@ -74,4 +74,3 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         with explain_errors(), st.spinner("Starting …"):
             finetunes.start(workspace, make(FinetuneRequest, {**chosen, "dataset": dataset.id, "options": options}))
             confirm(f"Fine-tuning {short_name(str(chosen['base']))} on {dataset.name} in a separate process.")
-            st.rerun()

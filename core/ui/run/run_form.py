@@ -124,6 +124,5 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
             if (run.id not in known)
             else f"{run.name} has these settings already: no second run was started."
         )
-        confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))
         links.set_parameter("watched", run.id)
-        st.rerun()
+        confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))

@@ -45,7 +45,6 @@ def _show_saved(workspace: Workspace, saved: Mapping[str, Mapping[str, Any]]) ->
     if gone is not None and st.button("Delete report", key="delete-report"):
         reports.delete_report(workspace, gone)
         confirm(f"Deleted the report {gone}.", links.to_changes)
-        st.rerun()
 
 
 def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> None:
@@ -58,7 +57,6 @@ def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> No
     if st.button(label, key="save-report", disabled=is_saved, icon=":material/save:"):
         reports.save_report(workspace, name, selection.as_json(), replace=True)
         confirm(f"Saved the report {name}.", links.to_changes)
-        st.rerun()
     if is_saved:
         st.caption(f"The same file by a command: perturbdesk report build {as_text(repr(name))} --out report.html")
 

@@ -40,7 +40,6 @@ def take(results: Sequence[Imported]) -> None:
         run_choice.open_dataset_next(dataset.id)
     st.session_state[_OUTCOMES] = list(results)
     confirm(_describe(results), *_ways(imported)[:1])
-    st.rerun()
 
 
 def show() -> None:

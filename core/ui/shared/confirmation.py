@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from typing import NoReturn
 
 import streamlit as st
 
@@ -11,9 +12,10 @@ _DONE = "_done"  # session key: the confirmation for the page's next run
 _SHOWN = "_confirmation"  # session key: the confirmation on screen
 
 
-def confirm(text: str, *show_links: Callable[[], object]) -> None:
-    """Let the page's next run confirm an action in one line with these links; the caller reruns the page."""
+def confirm(text: str, *show_links: Callable[[], object]) -> NoReturn:
+    """Rerun the page, which then confirms an action in one line with these links."""
     st.session_state[_DONE] = (text, show_links)
+    st.rerun()
 
 
 def repeat_confirmation() -> None:

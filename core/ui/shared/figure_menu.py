@@ -127,4 +127,3 @@ def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame)
     if is_sent and text.strip():
         run_actions.add_figure_note(workspace, run.id, title, stop_buttons.address_of_view(), text)
         confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes"))
-        st.rerun()

@@ -112,9 +112,8 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = ""
                         button.act()
                     except StateError as error:  # the job has changed since it was drawn
                         st.session_state[_refusal_key(job)] = str(error), time.monotonic()
-                    else:
-                        confirm(button.said, *button.links)
-                    st.rerun()
+                        st.rerun()
+                    confirm(button.said, *button.links)
         if parts.links is not None:
             parts.links()
 

@@ -34,7 +34,6 @@ def build(context: PageContext, kind: str, name: str, options: dict[str, Any], l
         with st.status("Building …") as status:
             space = spaces.embed(context.workspace, kind, name, options, say=lambda text: status.update(label=f"{text} …"))
         confirm(f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.", lambda: link(space))
-        st.rerun()
 
 
 def offer(context: PageContext) -> None:

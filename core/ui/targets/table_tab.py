@@ -32,6 +32,5 @@ def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
     if st.button("Evaluate", key="evaluate-targets"):
         with explain_errors(), st.spinner("Ranking the genes …"):
             saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
-            confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}.")
             st.query_params["evaluation"] = saved.key
-            st.rerun()
+            confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}.")

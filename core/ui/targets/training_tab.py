@@ -82,6 +82,5 @@ def _show_form(workspace: Workspace) -> None:
         with explain_errors(), st.spinner("Starting …"):
             asked = make(TrainingOptions, {**chosen, "models": models})
             started = target_ranking.start_apart(workspace, request_of(asked, path.strip()))
-            confirm(f"{started.name} is being trained in a separate process.")
             st.query_params["tab"] = "Training"
-            st.rerun()
+            confirm(f"{started.name} is being trained in a separate process.")

@@ -79,4 +79,3 @@ def _late(entry: Entry) -> str:
 
 def _confirm(words: str) -> None:
     confirm(words, lambda: links.to_data("Changes", tab="History"))
-    st.rerun()

@@ -109,4 +109,3 @@ def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None
         view = {"tab": "Results", "experiment": planned.saved.key}
         words = f"{planned.saved.name}: {planned.left} runs are made in a process of their own."
         confirm(words, lambda: links.to_page(links.EXPERIMENTS, "Results", **view))
-        st.rerun()
