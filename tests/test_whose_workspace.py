@@ -22,7 +22,6 @@ MAY_USE = {
     "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
     | {"core/ui/shared/shell.py", "core/ui/run/run_list.py"},  # these two ask the loader, with nothing to choose
     "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},
-    "_settle_apart": {SERVER},
     "open_store": set[str](),
     "closed_because": set[str](),
 }

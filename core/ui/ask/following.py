@@ -23,7 +23,7 @@ from core.types import LIVE_STATES
 from core.ui.ask import drawing, live_row
 from core.ui.ask.live_row import LiveRow
 from core.ui.shared import links, loaders
-from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
+from core.ui.shared.job_panel import Button, job_of_run, show_job
 from core.ui.shared.shell import PageContext, draw_page_anew, fragment
 
 LOOK_S = 0.04  # between two reads of the events
@@ -171,4 +171,4 @@ def _show_job(workspace: Workspace, run: Run) -> None:
 
     buttons = {"Resume": Button("Resume", resume, f"Resumed {run.name}.")} if job.can_resume else {}
     link = None if run.is_asked else lambda: links.to_run_page(run, "The run on the page Run")
-    show_job(workspace, job, Parts(buttons=lambda: buttons, links=link, is_brief=True))
+    show_job(workspace, job, buttons=lambda: buttons, links=link, is_brief=True)

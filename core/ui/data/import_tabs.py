@@ -118,30 +118,16 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
     chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
     with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
-    if go.button("Undo import", disabled=chosen is None):
-        _undo(context, str(chosen), with_runs)
-
-
-def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
-    """Undo an import, and show what was deleted with it."""
+    if not go.button("Undo import", disabled=chosen is None):
+        return
     before = loaders.all_runs()
     with explain_errors():
-        found = undo.undo(context.workspace, chosen, with_runs=with_runs)
+        found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
         loaders.refresh()
         left = {run.id for run in loaders.all_runs()}
         gone = [run.name for run in before if run.id not in left]
         runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
         confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
-
-
-def show_rejected_rows(rows: pd.DataFrame) -> None:
-    """Show every row that could not be read, with file, line and reason."""
-    if rows.empty:
-        show_empty("Every row of every imported file could be read.")
-        return
-    counts = rows.groupby(["file", "reason"]).size().rename("rows").reset_index()
-    tables.show_table(counts, "rejected rows counted")
-    tables.show_table(rows, "rejected rows", height="auto")
 
 
 def show_run(context: PageContext) -> None:
@@ -202,7 +188,8 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
         yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
     if "file" in run.spec:
         yield "File", str(run.spec["file"])
-    yield from _describe_maps(run)
+    for name, fit in run.spec.get("maps", {}).items():  # of predicted expression
+        yield f"Map of {name}", f"none: {fit}" if isinstance(fit, str) else f"logistic, fitted on {fit['n']:,} training pairs"
     settings = [
         f"{title}: {value}" for name, title, value in _options_of(run, names) if not (name in ("base", "with") and run.parents)
     ]
@@ -223,22 +210,6 @@ def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, 
             continue
         title = option_text(name) if option is None else title_of(option)
         yield name, title_in_sentence(title), _value_text(option, value, names)
-
-
-def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
-    maps = run.spec.get("maps")
-    if not isinstance(maps, Mapping):
-        return
-    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
-    if run.has_rank_scores:
-        yield "Numbers", "ranks among the pairs in the file"
-    for name, fit in maps.items():
-        if isinstance(fit, Mapping):
-            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
-            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
-        else:
-            yield f"Map of {name}", f"none: {fit}"
 
 
 def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:

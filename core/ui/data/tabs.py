@@ -6,18 +6,14 @@ Data, tab History: who changed what, when.
 from __future__ import annotations
 
 import json
-import re
 
 import pandas as pd
 import streamlit as st
 
 from core.ui.data import cells_tab, import_tabs, leakage_tab, notes_tab, spaces_tab
-from core.ui.shared import loaders
+from core.ui.shared import loaders, tables
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
-
-_HASH = re.compile(r"\b[0-9a-f]{64}\b")
-_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
 
 
 def show_import(context: PageContext) -> None:
@@ -48,7 +44,13 @@ def show_history(context: PageContext) -> None:
     st.markdown("### Imported files")
     import_tabs.show_imports(context, loaders.all_imports())
     st.markdown("### Rejected rows")
-    import_tabs.show_rejected_rows(loaders.rejected_rows())
+    rejected = loaders.rejected_rows()
+    if rejected.empty:
+        show_empty("Every row of every imported file could be read.")
+    else:
+        counts = rejected.groupby(["file", "reason"]).size().rename("rows").reset_index()
+        tables.show_table(counts, "rejected rows counted")
+        tables.show_table(rejected, "rejected rows", height="auto")
     st.markdown("### Changes")
     changes = loaders.latest_changes()
     if changes.empty:
@@ -68,7 +70,7 @@ def show_history(context: PageContext) -> None:
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is shortened.
+    """Return the detail of a change, recorded as JSON, as "rows: 2499, name: debate".
 
     Text that is not a JSON object, since the store's file was edited, is shown unchanged.
     """
@@ -78,11 +80,4 @@ def detail_text(detail: str) -> str:
         return detail
     if not isinstance(recorded, dict):
         return detail
-    known = {name.replace("_", " "): value for name, value in recorded.items()}
-    return ", ".join(f"{name}: {_value_text(value)}" for name, value in known.items())
-
-
-def _value_text(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))
+    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in recorded.items())

@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.actions import derived_runs, launch, machine_names, runs, walks
 from core.actions.derived_runs import FusionRequest
 from core.actions.workspace import Workspace
-from core.errors import DeskError
 from core.explorer.component import make_file
 from core.explorer.prepare import Mix, describe_rest
 from core.explorer.travel import Fusion, data_of_file
@@ -31,7 +30,7 @@ from core.ui.shared.confirmation import confirm
 from core.ui.shared.figure_menu import file_name_of
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.option_controls import show_control, with_missing
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
 _NOW = "as on the page"  # the first mix of the file
@@ -47,7 +46,11 @@ def show_save_controls(context: PageContext, choice: FusionChoice, baseline: Run
     if context.read_only:
         return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
-        _show_save(context.workspace, choice)
+        name = _show_name(choice, choice.base, "mix_name")
+        if choice.knn is not None:
+            st.caption("The neighbours are saved as a separate run, the fusion's parent.")
+        if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
+            _save_fusion(context.workspace, choice, name, choice.base, {})
     has_training_rows = loaders.count_labelled(choice.base.id, "training") > 0
     with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not has_training_rows):
         _show_test_twin(context, choice)
@@ -107,14 +110,6 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         confirm(f"Deleted the preset {gone}.", links.to_changes)
 
 
-def _show_save(workspace: Workspace, choice: FusionChoice) -> None:
-    name = _show_name(choice, choice.base, "mix_name")
-    if choice.knn is not None:
-        st.caption("The neighbours are saved as a separate run, the fusion's parent.")
-    if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
-        _save_fusion(workspace, choice, name, choice.base, {})
-
-
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     """Show the form that applies the weights and settings to runs on test rows, each in place of a component's run."""
     test = {run.id: run for run in context.runs if not loaders.count_labelled(run.id, "training")}
@@ -147,7 +142,7 @@ def _show_name(choice: FusionChoice, base: Run, key: str) -> str:
 def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
     """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled rows."""
     on_test = base.id != choice.base.id
-    try:
+    with explain_errors():
         with st.spinner("Saving …"):
             others = [_save_component(workspace, choice, key, name, on_test, twins) for key in choice.others]
             references = dict(choice.how.references)
@@ -156,15 +151,11 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
                 references |= {twins[key]: key for key in twins}
             settings = replace(choice.settings(), base=base.id, others=tuple(others), references=references)
             run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
-    except DeskError as error:
-        show_error(error)
-        return
-    text = f"Applied to {base.name}, saved as {run.name}" if on_test else f"Saved as {run.name}"
-    confirm(
-        f"{text}: {run.total:,} rows.",
-        lambda: links.to_rows(run, "Open rows"),
-        *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
-    )
+        confirm(
+            f"{f'Applied to {base.name}, saved' if on_test else 'Saved'} as {run.name}: {run.total:,} rows.",
+            lambda: links.to_rows(run, "Open rows"),
+            *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
+        )
 
 
 def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:

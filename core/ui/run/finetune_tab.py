@@ -19,7 +19,7 @@ from core.finetune.spec import describe_rows, short_name
 from core.plots import curves
 from core.store.datasets import Dataset
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.job_panel import Parts, watch_job
+from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
 from core.ui.shared.option_controls import show_option, show_settings
 from core.ui.shared.shell import PageContext, explain_errors
@@ -34,7 +34,7 @@ def show(context: PageContext, dataset: Dataset) -> None:
     if known:
         names = {key: f"{folder.spec().name} ({key})" for key, folder in known.items()}
         chosen = choose_one(st.selectbox, "finetune", "Fine-tune", names, next(iter(names))) or next(iter(names))
-        watch_job(context.workspace, KIND.name, chosen, Parts(lambda: _show_details(known[chosen])))
+        watch_job(context.workspace, KIND.name, chosen, lambda: _show_details(known[chosen]))
     else:
         show_empty(
             "No model was fine-tuned here. Track C allows an open model below 10B, trained on the labelled rows. It sees prompts "

@@ -10,7 +10,7 @@ import streamlit as st
 from core.actions import launch
 from core.actions.workspace import Workspace
 from core.engine.request import RowSelection, RunRequest, cost_sentence
-from core.errors import DeskError, InputError
+from core.errors import InputError
 from core.fields.record import options_of
 from core.llm.health import Health
 from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, methods
@@ -22,7 +22,7 @@ from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of, with_missing
 from core.ui.shared.run_choice import method_text
 from core.ui.shared.server_choice import choose_server
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text
 
 _RUN = {option.name: option for option in options_of(RunRequest)}
@@ -47,7 +47,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         wanted = RunRequest(name, dataset.name, show_options(dataset, method), rows, labels=labels)
         named = with_missing(_RUN["name"], launch.name_of(wanted))
         wanted = replace(wanted, name=show_control(named, key_of(named, "")))
-    with right:
+    with right, explain_errors():
         wanted, health = _show_server(context.workspace, method, wanted)
         _show_start(context, wanted, health)
 
@@ -101,9 +101,6 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     except InputError as error:  # for example, because a choice is missing
         st.markdown(f":orange[{as_text(error)}]")
         return
-    except DeskError as error:
-        show_error(error)
-        return
     n_rows = len(spec.rows)
     st.markdown(as_text(cost_sentence(expected, 1, n_rows) if expected.calls else f"{count_text(n_rows, 'row')}, no calls."))
     if not_asked:
@@ -113,16 +110,9 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
         known = {run.id for run in loaders.all_runs()}
-        try:
-            with st.spinner("Starting …"):
-                run = launch.start(context.workspace, wanted, spec=spec, detach=True)
-        except DeskError as error:
-            show_error(error)
-            return
-        text = (
-            f"Started {run.name}."
-            if (run.id not in known)
-            else f"{run.name} has these settings already: no second run was started."
-        )
+        with st.spinner("Starting …"):
+            run = launch.start(context.workspace, wanted, spec=spec, detach=True)
+        again = run.id in known
+        text = f"{run.name} has these settings already: no second run was started." if again else f"Started {run.name}."
         links.set_parameter("watched", run.id)
         confirm(text, lambda: st.markdown("[Watch](#run)", width="content"), lambda: links.to_rows(run, "Open rows"))

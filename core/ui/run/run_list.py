@@ -18,7 +18,7 @@ from core.store.runs import Run
 from core.texts import count_text, describe_duration
 from core.types import LIVE_STATES
 from core.ui.shared import links, loaders, tables
-from core.ui.shared.job_panel import Button, Parts, job_of_run, show_job
+from core.ui.shared.job_panel import Button, job_of_run, show_job
 from core.ui.shared.linked import read_ids
 from core.ui.shared.option_controls import names_of_rest, show_settings
 from core.ui.shared.run_choice import method_text
@@ -113,8 +113,13 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
             changes.update(_show_settings(context.workspace, run, status))
 
     job = job_of_run(context.workspace, run, status)
-    parts = Parts(details, lambda: _buttons(context.workspace, job, run, status, changes), lambda: _show_links(run, status))
-    show_job(context.workspace, job, parts)
+    show_job(
+        context.workspace,
+        job,
+        details,
+        lambda: _buttons(context.workspace, job, run, status, changes),
+        lambda: _show_links(run, status),
+    )
 
 
 def _show_details(status: Status) -> None:

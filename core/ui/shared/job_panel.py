@@ -35,29 +35,15 @@ class Button:
     links: Sequence[Callable[[], object]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A page's additions to a job. details: drawn below its state.
-
-    buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside the buttons. is_brief: whether a
-    live job takes one line, for a page that shows its work itself.
-    """
-
-    details: Callable[[], object] | None = None
-    buttons: Callable[[], Mapping[str, Button]] = dict
-    links: Callable[[], object] | None = None
-    is_brief: bool = False
-
-
-def watch_job(workspace: Workspace, kind: str, key: str, parts: Parts | None = None) -> None:
-    """Show the job of a kind and key, refreshed while it is live, then rerun the page; show nothing without the job."""
+def watch_job(workspace: Workspace, kind: str, key: str, details: Callable[[], object] | None = None) -> None:
+    """Show the job of a kind and key with its details, refreshed while it is live, then rerun the page; nothing without it."""
 
     def look() -> Job | None:
         return job_control.find(workspace, kind, key)
 
     def draw() -> None:
         if (job := look()) is not None:
-            show_job(workspace, job, parts)
+            show_job(workspace, job, details)
 
     draw_until_ready(draw, lambda: (job := look()) is None or not job.is_live)
 
@@ -67,13 +53,24 @@ def job_of_run(workspace: Workspace, run: Run, status: Status | None = None) -> 
     return (READING if run.is_reading else RUN).job_of(workspace, run, status)
 
 
-def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None:
-    """Show the present state of a job, and its buttons."""
-    parts = parts or Parts()
-    is_brief = parts.is_brief and job.is_live
+def show_job(
+    workspace: Workspace,
+    job: Job,
+    details: Callable[[], object] | None = None,
+    buttons: Callable[[], Mapping[str, Button]] = dict,
+    links: Callable[[], object] | None = None,
+    *,
+    is_brief: bool = False,
+) -> None:
+    """Show the present state of a job, and its buttons.
+
+    details: drawn below its state. buttons: more buttons by label; one called Resume replaces the usual one. links: drawn beside
+    the buttons. is_brief: whether a live job takes one line, for a page that shows its work itself.
+    """
+    is_brief = is_brief and job.is_live
     state = as_text(" · ".join(filter(None, (job.words, job.progress))))
     if is_brief:
-        _show_controls(workspace, job, parts, state)
+        _show_controls(workspace, job, buttons, links, state)
     else:
         st.markdown(f"**{as_text(job.name)}**")
         st.progress(min(max(job.share or 0.0, 0.0), 1.0), state)
@@ -86,9 +83,9 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
         st.error(as_text(why), icon=":material/error:")
     if is_brief:
         return
-    if parts.details is not None:
-        parts.details()
-    _show_controls(workspace, job, parts)
+    if details is not None:
+        details()
+    _show_controls(workspace, job, buttons, links)
     lines = job.log_tail(_LOG_LINES)
     if job.is_live and job.last_line:
         st.caption(as_text(job.last_line))
@@ -97,10 +94,16 @@ def show_job(workspace: Workspace, job: Job, parts: Parts | None = None) -> None
             st.text("\n".join(lines) or "none yet")
 
 
-def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = "") -> None:
+def _show_controls(
+    workspace: Workspace,
+    job: Job,
+    more: Callable[[], Mapping[str, Button]],
+    links: Callable[[], object] | None,
+    state: str = "",
+) -> None:
     """Show the buttons for this state, none in a read-only workspace, and the links. state: shown beside them."""
-    buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(parts.buttons())
-    if not buttons and parts.links is None and not state:
+    buttons = {} if workspace.settings.read_only else _buttons(workspace, job) | dict(more())
+    if not buttons and links is None and not state:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         if state:
@@ -114,8 +117,8 @@ def _show_controls(workspace: Workspace, job: Job, parts: Parts, state: str = ""
                         st.session_state[_refusal_key(job)] = str(error), time.monotonic()
                         st.rerun()
                     confirm(button.said, *button.links)
-        if parts.links is not None:
-            parts.links()
+        if links is not None:
+            links()
 
 
 def _buttons(workspace: Workspace, job: Job) -> dict[str, Button]:

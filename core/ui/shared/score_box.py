@@ -12,7 +12,7 @@ from core.scoring.score_result import ScoreResult
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text
 from core.stats.intervals import Interval
 from core.texts import number_text, rows_behind
-from core.ui.shared import links, loaders
+from core.ui.shared import loaders
 from core.ui.shared.widgets import Number, as_text, show_numbers
 
 _INTERVALS = f"{TWO_WAY}, by rows alone"  # the caption of every score
@@ -39,9 +39,6 @@ def show_run_score(result: ScoreResult) -> None:
         _show_headline(result.score)
     caveats = " ".join(caveat for caveat in result.caveats if caveat != result.label_marks.sentence)
     st.caption(as_text(caveats), help=terms.explain(caveats))
-    for other in loaders.all_runs() if result.same_predictions else []:
-        if other.dataset == result.run.dataset and other.name in result.same_predictions:
-            links.to_page(links.SCORES, f"Scores of {as_text(other.name)}", dataset=other.dataset, run=other.id)
 
 
 def show_marks(marks: LabelMarks) -> None:

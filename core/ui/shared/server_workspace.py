@@ -58,21 +58,15 @@ def open_for(look_up: LookUp) -> Workspace | None:
 
 
 def settle_runs(recorded: Sequence[Run]) -> None:
-    """Record runs and other jobs that died unnoticed, in the background."""
+    """Record runs and other jobs that died unnoticed, in a thread, unless one is doing so."""
     own = _own_workspace()
-    if jobs.unsettled_runs(own, recorded) or jobs.find_unsettled(own):
-        _settle_apart(own)
+    if (jobs.unsettled_runs(own, recorded) or jobs.find_unsettled(own)) and _BUSY.acquire(blocking=False):
+        threading.Thread(target=_settle, args=(own,), name="settle runs", daemon=True).start()
 
 
 def keep_null(inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress) -> PermutationNull:
     """Return the null of a kNN, which the server caches once it is computed."""
     return knn_numbers.find_null(_own_workspace(), inputs, labels, k, progress=progress)
-
-
-def _settle_apart(workspace: Workspace) -> None:
-    """Settle the runs of a workspace in a thread, unless one is doing so."""
-    if _BUSY.acquire(blocking=False):
-        threading.Thread(target=_settle, args=(workspace,), name="settle runs", daemon=True).start()
 
 
 def _settle(workspace: Workspace) -> None:

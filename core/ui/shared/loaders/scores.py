@@ -51,14 +51,11 @@ def scored_rows(run: str) -> RunRows:
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
     found = next(each for each in all_datasets() if each.id == dataset)
-    index = _index_with_asked(dataset) if known[run].is_asked else row_index(dataset)
+    index = row_index(dataset)
+    if known[run].is_asked:  # it predicts a row that somebody typed
+        with reading() as db:
+            index = RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
     return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
-
-
-def _index_with_asked(dataset: str) -> RowIndex:
-    """Return the rows of a dataset (id) and those that people typed: an ad-hoc run predicts one of them."""
-    with reading() as db:
-        return RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
 
 
 @cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)
