@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from core.actions import jobs
 from core.actions.job_kinds.base import Job, JobKind, every_job, kinds
 from core.actions.workspace import Workspace
+from core.base import declared
 from core.errors import InputError, NotFound, StateError
 from core.hashes import KEY_DIGITS, sha256_of
 from core.jobs.start import FIRST_HEARTBEAT_S
@@ -140,10 +141,9 @@ def key_of(name: str) -> str:
 def work(workspace: Workspace, kind: str, key: str) -> Path:
     """Do the work of a started job in this process and return its folder. Raise NotFound for an unknown kind or job."""
     workspace.refuse_if_read_only("work", f"{kind}/{key}")
-    if kind not in kinds():
-        raise NotFound(f"kind of job {kind!r}: not known, {list_known(kind, list(kinds()))}")
+    found = declared.find_named(kinds(), "kind of job", kind)
     folder = jobs.folder_of(workspace, kind, key)
     about = jobs.read_about(folder)
-    with work_on(folder, kinds()[kind].title) as reporter:
-        kinds()[kind].work(workspace, about["wanted"], reporter)
+    with work_on(folder, found.title) as reporter:
+        found.work(workspace, about["wanted"], reporter)
     return folder.path

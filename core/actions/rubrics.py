@@ -7,11 +7,11 @@ from pathlib import Path
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import built_in_rubrics
-from core.errors import InputError, NotFound, StateError
+from core.base.declared import find_named
+from core.errors import InputError, StateError
 from core.features.arguments.finding_kinds import kinds
 from core.fields.toml_table import read_toml
 from core.store import changes, rubrics
-from core.texts import list_choices
 
 _ACTION = "add rubric"
 
@@ -30,10 +30,7 @@ def list_all(workspace: Workspace) -> list[Rubric]:
 
 def find(workspace: Workspace, name: str) -> Rubric:
     """Return the rubric of a name. Raise NotFound, with the known names, if there is none."""
-    known = {rubric.name: rubric for rubric in list_all(workspace)}
-    if name not in known:
-        raise NotFound(f"rubric {name!r}: not known, {list_choices(name, [*known])}")
-    return known[name]
+    return find_named({rubric.name: rubric for rubric in list_all(workspace)}, "rubric", name)
 
 
 def add(workspace: Workspace, rubric: Rubric) -> bool:

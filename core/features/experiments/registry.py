@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from core.base.declared import find_named
 from core.base.experiment import Kind
-from core.errors import NotFound
 from core.features import hooks
-from core.texts import list_known
 
 _PACKAGES = ("core.features.experiments.kinds", "core.features.experiments.ideas")
 
@@ -27,7 +26,4 @@ def kinds() -> Mapping[str, Kind]:
 
 def kind_named(name: str) -> Kind:
     """Return a kind by its name. Raise NotFound with the names that there are."""
-    try:
-        return kinds()[name]
-    except KeyError:
-        raise NotFound(f"experiment {name!r}: no such kind, {list_known(name, list(kinds()))}") from None
+    return find_named(kinds(), "experiment", name)

@@ -17,5 +17,5 @@ def test_every_kind_has_its_name_and_is_either_built_or_computed() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_the_known_names() -> None:
-    with pytest.raises(NotFound, match="experiment 'nmes': no such kind"):
+    with pytest.raises(NotFound, match="experiment 'nmes': not known"):
         kind_named("nmes")
