@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from core.actions.workspace import Workspace
 from core.audit.label_statements import TextCheck
-from core.datasets.knowledge_packs import Descriptions, Network, Pathways, Regulation
 from core.errors import InputError, StateError
 from core.importing import pack_files
 from core.scoring.text_leaks import check_pack
@@ -15,7 +14,7 @@ from core.store import spaces
 from core.store.spaces import PackRecord
 from core.transfer.row_index import RowIndex
 
-_KINDS = (Descriptions.kind, Pathways.kind, Network.kind, Regulation.kind)
+_KINDS = ("descriptions", "pathways", "network", "regulation")
 _SIGNS = {1: "up", -1: "down", 0: ""}
 
 
@@ -40,15 +39,16 @@ def list_with_texts(workspace: Workspace) -> list[PackRecord]:
 def read(workspace: Workspace, record: PackRecord) -> Mapping[str, str]:
     """Return a pack's texts by gene; of edges a sentence each. Raise StateError or InputError if it cannot be read."""
     pack = pack_files.read(workspace.settings, record.name, record.sha256)
-    if isinstance(pack, Descriptions):
-        return pack.texts
-    if isinstance(pack, Pathways):
-        return {gene: "\n".join(names) for gene, names in pack.names.items()}
+    if pack.kind == "descriptions":
+        texts: Mapping[str, str] = pack.entries
+        return texts
+    if pack.kind == "pathways":
+        return {gene: "\n".join(names) for gene, names in pack.entries.items()}
     sentences: dict[str, list[str]] = defaultdict(list)
-    if isinstance(pack, Network):
-        for edge in pack.edges:
+    if pack.kind == "network":
+        for edge in pack.entries:
             sentences[edge[0]].append(str(edge[1]))
-    elif isinstance(pack, Regulation):
-        for (factor, target), sign in pack.signs.items():
+    else:
+        for (factor, target), sign in pack.entries.items():
             sentences[factor].append(f"{target} {_SIGNS[sign]}")
     return {gene: "\n".join(lines) for gene, lines in sentences.items()}

@@ -7,11 +7,7 @@ from typing import Any
 
 from core.actions.workspace import Workspace
 from core.audit.shared_symbols import SymbolTables
-from core.datasets.knowledge_packs import (
-    Orthologs,
-    Pack,
-    Proteins,
-)
+from core.datasets.knowledge_packs import Pack
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.importing import pack_files
@@ -45,7 +41,7 @@ def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | N
 def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
     """Return the workspace's latest table of an organism's orthologs; empty if there is none."""
     pack = read_latest(workspace, "orthologs", organism)
-    return pack.symbols if isinstance(pack, Orthologs) else {}
+    return pack.entries if pack else {}
 
 
 def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
@@ -53,11 +49,7 @@ def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables
     notes: list[str] = []
     proteins = _read_or_note(workspace, "proteins", organism, "two names of one gene are not recognised", notes)
     orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
-    return SymbolTables(
-        proteins.ids if isinstance(proteins, Proteins) else {},
-        orthologs.symbols if isinstance(orthologs, Orthologs) else {},
-        tuple(notes),
-    )
+    return SymbolTables(proteins.entries if proteins else {}, orthologs.entries if orthologs else {}, tuple(notes))
 
 
 def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]) -> Pack | None:
@@ -72,15 +64,15 @@ def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, n
     return pack
 
 
-# Kind of a pack that evidence tools read → its field of `Packs`, and the field of the pack that holds its contents.
-_READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
-    "descriptions": ("descriptions", "texts"),
-    "orthologs": ("orthologs", "symbols"),
-    "pathways": ("pathways", "names"),
-    "network": ("edges", "edges"),
-    "regulation": ("signs", "signs"),
-    "signalling": ("signalling", "signs"),
-    "lps_response": ("responses", "genes"),
+# Kind of a pack that evidence tools read → its field of `Packs`.
+_READ_BY_TOOLS: Mapping[str, PackName] = {
+    "descriptions": "descriptions",
+    "orthologs": "orthologs",
+    "pathways": "pathways",
+    "network": "edges",
+    "regulation": "signs",
+    "signalling": "signalling",
+    "lps_response": "responses",
 }
 
 
@@ -94,7 +86,7 @@ def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False
         records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]
     others = records if or_another else []
     own = [record for record in records if _is_about(record, organism)]
-    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in (*others, *own)}
+    return {_READ_BY_TOOLS[record.kind]: record.sha256 for record in (*others, *own)}
 
 
 def _is_about(record: PackRecord, organism: str) -> bool:
@@ -109,14 +101,13 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     with workspace.store.read() as db:
         here, kept = spaces.list_packs(db), spaces.list_kept_packs(db)
     records = {record.sha256: record for record in (*kept, *here)}
-    places = dict(_READ_BY_TOOLS.values())
     contents: dict[str, Any] = {}
-    sources: dict[PackName, Source] = {}
+    sources: dict[Any, Source] = {}
     for name, sha256 in planned.items():
-        if sha256 not in records or name not in places:
+        if sha256 not in records or name not in _READ_BY_TOOLS.values():
             planned_with = f"the version planned for the run (hash {sha256[:12]}) is missing"
             raise StateError(f"knowledge pack {name}: {planned_with}; import it again, or start a new run")
-        contents[name] = getattr(_read_here_or_kept(workspace, records[sha256]), places[name])
+        contents[name] = _read_here_or_kept(workspace, records[sha256]).entries
         sources[name] = Source(records[sha256].source, sha256)
     return Packs(**contents, sources=sources)
 

@@ -13,7 +13,6 @@ from core import embeddings
 from core.actions import packs
 from core.actions.space_settings import SPACE_SETTINGS, CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
@@ -39,18 +38,17 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
     if kind == "coresponse":
         return coresponse_of(_source_labels(workspace, spec, name), name, spec)
     pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
-    if isinstance(pack, Network):
-        return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
-    if isinstance(pack, LpsResponses):
-        responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.genes.items()}
+    if pack.kind == "network":
+        return embeddings.build_network(pack.entries, name, spec["columns"], spec["seed"])
+    if pack.kind == "lps_response":
+        responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.entries.items()}
         return embeddings.build_response(responses, name)
-    assert isinstance(pack, Descriptions)
     if kind == "sentences":
-        return embeddings.build_sentences(pack.texts, name, spec["model"])
+        return embeddings.build_sentences(pack.entries, name, spec["model"])
     if kind == "endpoint":
         server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
-        return embeddings.build_endpoint(pack.texts, name, server)
-    return embeddings.build_text(pack.texts, name, spec["columns"], spec["seed"])
+        return embeddings.build_endpoint(pack.entries, name, server)
+    return embeddings.build_text(pack.entries, name, spec["columns"], spec["seed"])
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:

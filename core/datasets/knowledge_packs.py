@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from core.datasets import pack_kinds
-from core.datasets.pack_kinds import Organism
+from core.datasets.pack_kinds import Kind, Organism
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_file
 from core.hashes import sha256_of
@@ -41,120 +41,59 @@ class LpsResponse(NamedTuple):
     mean_ctrl: float
 
 
-class _Sized:
-    """What has as many entries as its first field."""
+@dataclass(frozen=True)
+class Pack:
+    """Facts of one kind about genes. source: where they come from, "" if the file does not say.
+
+    entries: gene → its text, its ortholog's symbol, its Ensembl protein, its pathways or its `LpsResponse`; of a network the
+    `Edge`s, each pair of genes once under its highest score and no gene with itself; of regulation and signalling
+    (factor, target) → 1 activates, −1 represses, 0 acts in an unknown direction.
+    """
+
+    kind: Kind
+    entries: Any
+    sha256: str
+    source: str = ""
 
     def __len__(self) -> int:
-        return len(next(iter(vars(self).values())))
-
-
-@dataclass(frozen=True)
-class Descriptions(_Sized):
-    """A text for each gene, "" if nothing is known, in the order of the file."""
-
-    kind: ClassVar[str] = "descriptions"
-    texts: Mapping[str, str]
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Orthologs(_Sized):
-    """The symbol of each gene's ortholog in the other organism."""
-
-    kind: ClassVar[str] = "orthologs"
-    symbols: Mapping[str, str]
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Proteins(_Sized):
-    """The Ensembl protein of each gene, STRING's key."""
-
-    kind: ClassVar[str] = "proteins"
-    ids: Mapping[str, str]
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Pathways(_Sized):
-    """The pathways that each gene is part of."""
-
-    kind: ClassVar[str] = "pathways"
-    names: Mapping[str, tuple[str, ...]]
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Network(_Sized):
-    """Interactions, each pair of genes once under its highest score and no gene with itself, in the order of the file."""
-
-    kind: ClassVar[str] = "network"
-    edges: tuple[Edge, ...]
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Regulation(_Sized):
-    """(transcription factor, target) → 1 activates, −1 represses, 0 regulates in an unknown direction."""
-
-    kind: ClassVar[str] = "regulation"
-    signs: Mapping[tuple[str, str], int]
-    source: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Signalling(Regulation):
-    """(source, target) → 1 stimulates, −1 inhibits, 0 acts in an unknown direction: genes of signalling proteins of any kind."""
-
-    kind: ClassVar[str] = "signalling"
-
-
-@dataclass(frozen=True)
-class LpsResponses(_Sized):
-    """Each gene's published response to LPS."""
-
-    kind: ClassVar[str] = "lps_response"
-    genes: Mapping[str, LpsResponse]
-    source: str
-    sha256: str
-
-
-Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | LpsResponses
+        return len(self.entries)
 
 
 def read_knowledge(content: bytes, name: str) -> Pack:
     """Return the pack in a JSON file; `name` is for messages. Raise UnknownFormat, or InputError with the wrong entry."""
     found = _parse(content, name)
-    sha256 = sha256_of(content)
     recognised = pack_kinds.kind_of(found)
-    match recognised.kind:
+    if recognised.kind is None:
+        is_sets = isinstance(found, list) and bool(found) and isinstance(found[0], dict) and "genes" in found[0]
+        message = f"JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}{_GENE_SETS * is_sets}"
+        raise UnknownFormat(f"{name}: {message}")
+    has_meta = recognised.kind in ("regulation", "signalling", "lps_response")
+    source = _source(found["meta"], name) if has_meta else ""
+    return Pack(recognised.kind, _entries(found, recognised.kind, name), sha256_of(content), source)
+
+
+def _entries(found: Any, kind: Kind, name: str) -> Any:
+    match kind:
         case "network":
-            return Network(_edges(found, name), sha256)
-        case "regulation":
-            return Regulation(_signs(found["pairs"], name), _source(found["meta"], name), sha256)
-        case "signalling":
-            return Signalling(_signs(found["pairs"], name), _source(found["meta"], name), sha256)
+            return _edges(found, name)
+        case "regulation" | "signalling":
+            return _signs(found["pairs"], name)
         case "lps_response":
-            return _lps(found["prior"], _source(found["meta"], name), name, sha256)
+            return _lps(found["prior"], name)
         case "pathways":
-            return Pathways({gene: _texts(gene, value, name) for gene, value in found.items()}, sha256)
+            return {gene: _texts(gene, value, name) for gene, value in found.items()}
         case "proteins":
-            return Proteins(_require_valid(found, pack_kinds.PROTEIN_ID.fullmatch, "an Ensembl protein id", name), sha256)
+            return _require_valid(found, pack_kinds.PROTEIN_ID.fullmatch, "an Ensembl protein id", name)
         case "descriptions":
-            return Descriptions(_require_valid(found, lambda _: True, "text", name), sha256)
+            return _require_valid(found, lambda _: True, "text", name)
         case "orthologs":
-            return Orthologs(_require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name), sha256)
-    is_sets = isinstance(found, list) and bool(found) and isinstance(found[0], dict) and "genes" in found[0]
-    raise UnknownFormat(f"{name}: JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}{_GENE_SETS * is_sets}")
+            return _require_valid(found, re.compile(r"\S+").fullmatch, "a gene symbol", name)
 
 
 def organism_of(pack: Pack) -> Organism:
     """Return the organism whose genes a pack is about, for orthologs that of the keys; "" if its symbols do not show it."""
-    symbols: Any = next(iter(vars(pack).values()))
-    if isinstance(pack, Proteins):
-        symbols = pack.ids.values()
-    elif isinstance(pack, Network | Regulation):
+    symbols = pack.entries.values() if pack.kind == "proteins" else pack.entries
+    if pack.kind in ("network", "regulation", "signalling"):
         symbols = (symbol for pair in symbols for symbol in pair[:2])
     return pack_kinds.organism_of(symbols)
 
@@ -228,7 +167,7 @@ def _signs(pairs: dict[str, Any], name: str) -> dict[tuple[str, str], int]:
     return signs
 
 
-def _lps(prior: dict[str, Any], source: str, name: str, sha256: str) -> LpsResponses:
+def _lps(prior: dict[str, Any], name: str) -> dict[str, LpsResponse]:
     genes: dict[str, LpsResponse] = {}
     for gene, value in prior.items():
         numbers: list[Any] = [value.get(field) for field in _LPS_FIELDS] if isinstance(value, dict) else []
@@ -238,4 +177,4 @@ def _lps(prior: dict[str, Any], source: str, name: str, sha256: str) -> LpsRespo
         if not (0 <= response.p_value <= 1 and 0 <= response.p_adj <= 1 and min(response.mean_lps, response.mean_ctrl) >= 0):
             raise InputError(f"{name}: {gene!r} has {str(value)[:60]}, expected p-values in [0, 1] and means of at least 0")
         genes[gene] = response
-    return LpsResponses(genes, source, sha256)
+    return genes

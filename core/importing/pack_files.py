@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config import Settings
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regulation, organism_of, read_knowledge
+from core.datasets.knowledge_packs import Pack, organism_of, read_knowledge
 from core.errors import InputError, StateError
 from core.file_io import replace_file
 from core.hashes import sha256_of
@@ -28,8 +28,7 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
     the workspace.
     """
     pack = file.pack
-    source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism_of(pack))
+    record = PackRecord(name, pack.kind, pack.sha256, len(pack), pack.source or f"{name}.json", source, organism_of(pack))
     for replaced in (known for known in spaces.list_packs(db) if known.name == name):
         keep_for_runs(db, settings, replaced)
     _write(_file(settings, name), file.content)
@@ -43,9 +42,8 @@ def add_pack(db: Cursor, settings: Settings, file: PackFile, name: str, source: 
 def describe_genes(db: Cursor, settings: Settings) -> None:
     """Set the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
     for record in spaces.list_packs(db):
-        if record.kind == Descriptions.kind:
-            pack = read(settings, record.name)
-            pairs.describe(db, pack.texts if isinstance(pack, Descriptions) else {})
+        if record.kind == "descriptions":
+            pairs.describe(db, read(settings, record.name).entries)
 
 
 def keep_for_runs(db: Cursor, settings: Settings, record: PackRecord) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets.knowledge_packs import Signalling
 from core.errors import InputError
 from core.importing.files import PackFile, recognise
 
@@ -35,9 +34,8 @@ def test_omnipath_is_a_pack_of_signed_signalling(tmp_path: Path) -> None:
     )
     found = recognise(file)
     assert isinstance(found, PackFile)
-    assert isinstance(found.pack, Signalling)
     signs = {("Map2k1", "Mapk1"): 1, ("Ptpn1", "Jak2"): -1, ("Tp53", "Mdm2"): 0, ("Mapk1", "Elk1"): 0}
-    assert (found.pack.kind, found.pack.source, found.pack.signs) == ("signalling", "OmniPath", signs)
+    assert (found.pack.kind, found.pack.source, found.pack.entries) == ("signalling", "OmniPath", signs)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,7 @@ def test_sets_named_after_their_regulator_are_sets(tmp_path: Path) -> None:
     file.write_text("STAT1\thttp://x\tGBP2\tIRF1\nIRF1\thttp://x\tGBP2\n")
     found = recognise(file)
     assert isinstance(found, PackFile)
-    assert found.pack.names == {"GBP2": ("STAT1 (set)", "IRF1 (set)"), "IRF1": ("STAT1 (set)",)}  # type: ignore[union-attr]
+    assert found.pack.entries == {"GBP2": ("STAT1 (set)", "IRF1 (set)"), "IRF1": ("STAT1 (set)",)}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("gene", "kind"), [("{}", "numbers"), ("ENSG0000010{}", "Ensembl")])

@@ -8,69 +8,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.datasets.knowledge_packs import (
-    Descriptions,
-    Edge,
-    LpsResponse,
-    LpsResponses,
-    Network,
-    Orthologs,
-    Pathways,
-    Proteins,
-    Regulation,
-    read_knowledge,
-    read_knowledge_path,
-)
+from core.datasets.knowledge_packs import Edge, LpsResponse, Pack, read_knowledge, read_knowledge_path
 from core.errors import InputError, UnknownFormat
 
 META = {"source": "somewhere"}
 LPS = {"logfc": 0.5, "p_value": 0.0, "p_adj": 1, "mean_lps": 2.0, "mean_ctrl": 0}
 
 
-def read(found: object) -> object:
+def read(found: object) -> Pack:
     return read_knowledge(json.dumps(found).encode(), "pack.json")
 
 
 def test_descriptions() -> None:
     pack = read({"NA": "A kinase.", "B": "", "A": "Binds things"})
-    assert isinstance(pack, Descriptions)
-    assert list(pack.texts.items()) == [("NA", "A kinase."), ("B", ""), ("A", "Binds things")]
+    assert pack.kind == "descriptions"
+    assert list(pack.entries.items()) == [("NA", "A kinase."), ("B", ""), ("A", "Binds things")]
 
 
 def test_orthologs() -> None:
     pack = read({"1110059E24Rik": "C9orf85", "H2-K1": "HLA-A"})
-    assert isinstance(pack, Orthologs)
-    assert pack.symbols == {"1110059E24Rik": "C9orf85", "H2-K1": "HLA-A"}
+    assert pack.kind == "orthologs"
+    assert pack.entries == {"1110059E24Rik": "C9orf85", "H2-K1": "HLA-A"}
 
 
 def test_proteins() -> None:
     pack = read({"Klf6": "ENSMUSP00000000080", "TP53": "ENSP00000269305"})
-    assert isinstance(pack, Proteins)
-    assert pack.ids == {"Klf6": "ENSMUSP00000000080", "TP53": "ENSP00000269305"}
+    assert pack.kind == "proteins"
+    assert pack.entries == {"Klf6": "ENSMUSP00000000080", "TP53": "ENSP00000269305"}
 
 
 def test_pathways() -> None:
     pack = read({"A": ["Cell Cycle", "Mitosis"], "B": []})
-    assert isinstance(pack, Pathways)
-    assert pack.names == {"A": ("Cell Cycle", "Mitosis"), "B": ()}
+    assert pack.kind == "pathways"
+    assert pack.entries == {"A": ("Cell Cycle", "Mitosis"), "B": ()}
 
 
 def test_a_network_names_each_pair_once() -> None:
     pack = read([["B", "A", 700], ["A", "B", 900], ["A", "B", 800], ["C", "C", 999], ["C", "A", 1]])
-    assert isinstance(pack, Network)
-    assert pack.edges == (Edge("A", "B", 900), Edge("A", "C", 1))
+    assert pack.kind == "network"
+    assert pack.entries == (Edge("A", "B", 900), Edge("A", "C", 1))
 
 
 def test_regulation() -> None:
     pack = read({"meta": META, "pairs": {"Myc|Tert": 1, "Myc|B": -1, "A|B": 0}})
-    assert isinstance(pack, Regulation)
-    assert (pack.source, pack.signs) == ("somewhere", {("Myc", "Tert"): 1, ("Myc", "B"): -1, ("A", "B"): 0})
+    assert pack.kind == "regulation"
+    assert (pack.source, pack.entries) == ("somewhere", {("Myc", "Tert"): 1, ("Myc", "B"): -1, ("A", "B"): 0})
 
 
 def test_lps_responses() -> None:
     pack = read({"meta": META, "prior": {"A": LPS}})
-    assert isinstance(pack, LpsResponses)
-    assert (pack.source, pack.genes) == ("somewhere", {"A": LpsResponse(0.5, 0.0, 1.0, 2.0, 0.0)})
+    assert pack.kind == "lps_response"
+    assert (pack.source, pack.entries) == ("somewhere", {"A": LpsResponse(0.5, 0.0, 1.0, 2.0, 0.0)})
 
 
 def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:
@@ -136,8 +124,8 @@ def test_a_key_that_stands_there_twice_and_a_number_that_is_none() -> None:
 @given(st.lists(st.tuples(st.sampled_from("ABCD"), st.sampled_from("ABCD"), st.integers(1, 1000)), min_size=1))
 def test_networks_against_a_search_through_all_edges(edges: list[tuple[str, str, int]]) -> None:
     pack = read(edges)
-    assert isinstance(pack, Network)
+    assert pack.kind == "network"
     pairs = {frozenset(edge[:2]) for edge in edges if edge[0] != edge[1]}
     best = {pair: max(score for a, b, score in edges if {a, b} == pair) for pair in pairs}
-    assert {frozenset((a, b)): score for a, b, score in pack.edges} == best
-    assert len(pack.edges) == len(best)
+    assert {frozenset((a, b)): score for a, b, score in pack.entries} == best
+    assert len(pack.entries) == len(best)

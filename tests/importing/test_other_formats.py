@@ -164,14 +164,14 @@ def test_gene_sets_are_pathways(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(gzip.compress(GMT.encode()) if suffix.endswith("gz") else GMT.encode())
     found = recognise(path)
     assert isinstance(found, PackFile)
-    assert found.pack.names == {"STAT1": ("HALLMARK_X",), "IRF1": ("HALLMARK_X", "REACTOME Y"), "MYD88": ("REACTOME Y",)}
+    assert found.pack.entries == {"STAT1": ("HALLMARK_X",), "IRF1": ("HALLMARK_X", "REACTOME Y"), "MYD88": ("REACTOME Y",)}
 
 
 def test_annotations_are_pathways_without_those_that_are_denied(tmp_path: Path) -> None:
     (tmp_path / "goa.gaf").write_text(GAF)
     found = recognise(tmp_path / "goa.gaf")
     assert isinstance(found, PackFile)
-    assert found.pack.names == {"STAT1": ("GO:0006955",), "IRF1": ("GO:0003677",)}
+    assert found.pack.entries == {"STAT1": ("GO:0006955",), "IRF1": ("GO:0003677",)}
 
 
 @pytest.mark.parametrize("beside", ["protein.info.v12.0.txt", "protein.aliases.v12.0.txt"])
@@ -184,7 +184,7 @@ def test_links_are_a_network_beside_the_names_of_their_proteins(tmp_path: Path, 
     (tmp_path / f"9606.{beside}").write_text(INFO if "info" in beside else alias)
     found = recognise(links)
     assert isinstance(found, PackFile)
-    assert [tuple(edge) for edge in found.pack.edges] == [("IRF1", "STAT1", 900), ("IRF1", "MYD88", 150)]
+    assert [tuple(edge) for edge in found.pack.entries] == [("IRF1", "STAT1", 900), ("IRF1", "MYD88", 150)]
 
 
 @pytest.mark.parametrize("content", ["A\thttp://x\tB\nonly\n", "A\thttp://x\tB\nC\thttp://y\n"])

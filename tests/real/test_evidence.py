@@ -54,7 +54,7 @@ def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
 def test_each_tool_answers_where_its_file_has_the_symbol(
     shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]], train: tuple[Pair, ...]
 ) -> None:
-    raw = {name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8")) for name, (file, _) in FILES.items()}
+    raw = {name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8")) for name, file in FILES.items()}
     partners: dict[str, dict[str, int]] = {}
     for a, b, score in raw["edges"]:
         if a != b:

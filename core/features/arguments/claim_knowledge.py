@@ -10,7 +10,7 @@ import pandas as pd
 from core.actions import packs
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Descriptions, Network, Pack, Pathways, Regulation, Signalling
+from core.datasets.knowledge_packs import Pack
 from core.features.arguments.claim_checks import DECIDES, SYMMETRIC, Claim, Knowledge, Verdict, narrow_pathways
 from core.importing import pack_files
 from core.store import pairs
@@ -39,9 +39,9 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
     with workspace.store.read() as db:
         genes = set(pairs.frame(db, dataset)[["pert", "gene"]].to_numpy().ravel())
     organism = default_dataset(workspace, dataset).organism
-    kinds = (Regulation.kind, Signalling.kind, Network.kind, Descriptions.kind)
+    kinds = ("regulation", "signalling", "network", "descriptions")
     names = [packs.name_of_latest(workspace, kind, organism) for kind in kinds]
-    names += packs.names_of_kind(workspace, Pathways.kind, organism)
+    names += packs.names_of_kind(workspace, "pathways", organism)
     found = {name: pack_files.read(workspace.settings, name) for name in names if name is not None}
     genes |= {gene for pack in found.values() for gene in _genes(pack)}
     spellings = {gene.casefold(): gene for gene in sorted(genes, reverse=True)}
@@ -49,29 +49,25 @@ def load_knowledge(workspace: Workspace, dataset: str) -> ClaimKnowledge:
 
 
 def _genes(pack: Pack) -> Iterator[str]:
-    if isinstance(pack, Regulation):
-        yield from (gene for pair in pack.signs for gene in pair)
-    elif isinstance(pack, Network):
-        yield from (gene for edge in pack.edges for gene in edge[:2])
-    elif isinstance(pack, Pathways):
-        yield from pack.names
-    elif isinstance(pack, Descriptions):
-        yield from pack.texts
+    if pack.kind in ("regulation", "signalling", "network"):
+        yield from (gene for pair in pack.entries for gene in pair[:2])
+    else:
+        yield from pack.entries
 
 
 def _knowledge(found: Mapping[str, Pack]) -> Knowledge:
     return Knowledge(
         {
-            name: {(factor.casefold(), target.casefold()): sign for (factor, target), sign in pack.signs.items()}
+            name: {(factor.casefold(), target.casefold()): sign for (factor, target), sign in pack.entries.items()}
             for name, pack in found.items()
-            if isinstance(pack, Regulation)
+            if pack.kind in ("regulation", "signalling")
         },
         {
-            name: {frozenset((a.casefold(), b.casefold())): score for a, b, score in pack.edges}
+            name: {frozenset((a.casefold(), b.casefold())): score for a, b, score in pack.entries}
             for name, pack in found.items()
-            if isinstance(pack, Network)
+            if pack.kind == "network"
         },
-        {name: narrow_pathways(pack.names) for name, pack in found.items() if isinstance(pack, Pathways)},
+        {name: narrow_pathways(pack.entries) for name, pack in found.items() if pack.kind == "pathways"},
         {name: pack.kind for name, pack in found.items() if pack.kind in DECIDES},
     )
 
