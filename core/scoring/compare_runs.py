@@ -19,7 +19,7 @@ from core.label_marks import LabelMarks
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
-from core.stats.arrays import Floats, sum_by_group
+from core.stats.arrays import Floats, count_codes, sum_by_group
 from core.stats.comparison import Comparison, Difference, Equivalence, compare, compare_macro, equivalence, widen_difference
 from core.stats.delong import widen
 from core.stats.intervals import Interval
@@ -399,7 +399,7 @@ def _refuse_few_pairs(a: RunRows, b: RunRows) -> None:
         ("DIR", outcome.up, outcome.directed & ~outcome.up),
     )
     for name, positive, negative in sides:
-        n_cells = int(cells.max(initial=0)) + 1
+        n_cells = count_codes(cells)
         n_pairs = int((sum_by_group(cells, n_cells, positive) * sum_by_group(cells, n_cells, negative)).sum())
         if n_pairs < FEWEST_PAIRS:
             raise InputError(

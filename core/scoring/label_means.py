@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, count_codes, divide, sum_by_group
 from core.stats.scored_rows import combine_codes
 from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities
 from core.stats.within_axis import Axis
@@ -25,10 +25,9 @@ def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Code
     means = []
     for counted, positive in _label_tasks(index):
         known = counted & is_training
-        n_codes = int(codes.max(initial=0)) + 1
-        sums, counts = (sum_by_group(codes[rows], n_codes) for rows in (known & positive, known))
+        sums, counts = (sum_by_group(codes[rows], count_codes(codes)) for rows in (known & positive, known))
         base_rate = sums.sum() / max(counts.sum(), 1)
-        of_code = np.divide(sums, counts, out=np.full_like(sums, base_rate), where=counts > 0)
+        of_code = divide(sums, counts, base_rate)
         means.append(np.where(is_training, base_rate, of_code[codes])[positions])
     return scores_from_probabilities(*means)
 
@@ -68,8 +67,7 @@ def _means_elsewhere(group: Codes, inner: Codes, counted: Bools, positive: Bools
 
     hits, counts = outside(counted & positive), outside(counted)
     base_rate = positive[counted].mean() if counted.any() else 0.5
-    means: Floats = np.divide(hits, counts, out=np.full(len(group), base_rate), where=counts > 0)
-    return means
+    return divide(hits, counts, base_rate)
 
 
 def _codes(index: RowIndex, axis: Axis) -> Codes:

@@ -13,7 +13,7 @@ from math import log
 import numpy as np
 import pandas as pd
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, codes_or_one, sum_by_group
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.scores_and_labels import Task, outcome_of
 from core.texts import list_some
@@ -74,7 +74,7 @@ def _tell_labels(what: str, values: Floats, rows: pd.DataFrame, codes: dict[str,
 
 
 def _pairs(some: Bools, positive: Bools, cells: Codes | None) -> float:
-    inside = np.zeros(int(some.sum()), dtype=np.intp) if cells is None else cells[some]
+    inside = codes_or_one(cells, len(some))[some]
     hits = sum_by_group(inside, int(inside.max()) + 1, positive[some])
     return float((hits * (sum_by_group(inside, int(inside.max()) + 1) - hits)).sum())
 

@@ -1,4 +1,4 @@
-"""The types of arrays in statistics, and sums over groups of rows."""
+"""The types of arrays in statistics, sums over groups of rows, and what stands where nothing can be divided."""
 
 from __future__ import annotations
 
@@ -16,6 +16,22 @@ def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None)
     groups: codes of shape (n_rows,) below `n_groups`; weights: of shape (n_rows,), None counts rows.
     """
     return np.bincount(groups, weights=weights, minlength=n_groups).astype(np.float64, copy=False)
+
+
+def count_codes(codes: Codes) -> int:
+    """Return one more than the largest code; 1 without rows."""
+    return int(codes.max(initial=0)) + 1
+
+
+def codes_or_one(codes: Codes | None, n_rows: int) -> Codes:
+    """Return the codes of rows; None: of rows that are all in one group."""
+    return np.zeros(n_rows, dtype=np.intp) if codes is None else codes
+
+
+def divide(part: Floats, whole: Floats | Codes, otherwise: float = np.nan) -> Floats:
+    """Return part / whole, and `otherwise` where `whole` is not above 0."""
+    ratio: Floats = np.full(np.broadcast_shapes(part.shape, whole.shape), otherwise)
+    return np.divide(part, whole, out=ratio, where=whole > 0)
 
 
 def order_within(strata: Codes, values: Floats, n_strata: int) -> Codes:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, order_within, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, divide, order_within, sum_by_group
 from core.stats.scores_and_labels import Task
 
 
@@ -40,8 +40,7 @@ class WeightedAuroc:
         below = running_sum(misses)
         won = np.einsum("kb,kb->b", hits, below) - ties / 2
         pairs = hits.sum(axis=0) * below[-1]
-        auroc: Floats = np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
-        return auroc
+        return divide(won, pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +104,7 @@ def roc_curve_within(positive: Bools, values: Floats, cells: Codes) -> Roc:
     above it to the share that are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe
     2009, Biometrika 96:371-382.
     """
-    placed = placements(positive, values, cells, int(cells.max(initial=0)) + 1)
+    placed = placements(positive, values, cells)
     counts = positive & (placed.negatives[cells] > 0)
     negatives, level = placed.negatives[cells][counts], level_negatives(positive, values, cells)[counts]
     below = placed.won[counts] - level / 2
@@ -121,13 +120,15 @@ def roc_curve_within(positive: Bools, values: Floats, cells: Codes) -> Roc:
 def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
     """Return the number of negative rows with the same value in each row's cell, of shape (n_rows,)."""
     _, value = np.unique(values, return_inverse=True)
-    _, group = np.unique(cells * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+    _, group = np.unique(cells * count_codes(value) + value, return_inverse=True)
     return sum_by_group(group, int(group.max(initial=-1)) + 1, ~positive)[group]
 
 
-def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
-    """Return the placements of all rows, from one sort. strata: codes of shape (n_rows,) below `n_strata`; None for one."""
-    stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata
+def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 0) -> Placements:
+    """Return the placements of all rows, from one sort. strata: codes of shape (n_rows,), None for one; n_strata: 0 for one more
+    than the largest."""
+    stratum = codes_or_one(strata, len(values))
+    n_strata = n_strata or count_codes(stratum)
     order = np.argsort(values) if strata is None else order_within(stratum, values, n_strata)
     hit = positive[order].astype(np.float64)
     positives = sum_by_group(stratum, n_strata, positive)
@@ -142,8 +143,7 @@ def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_s
     won[order] = np.where(hit > 0, misses_below, hits_above)
     total = sum_by_group(stratum, n_strata, np.where(positive, won, 0.0))
     pairs = positives * negatives
-    area = np.divide(total, pairs, out=np.full(n_strata, np.nan), where=pairs > 0)
-    return Placements(won, positives, negatives, area)
+    return Placements(won, positives, negatives, divide(total, pairs))
 
 
 def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes, Floats, count_codes
 from core.stats.auroc import weighted_auroc
 from core.stats.delong import two_way_variance
 from core.stats.intervals import Interval, Resampled, normal_interval
@@ -92,13 +92,11 @@ class _LabelledRows:
 def _labelled_rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, gene: ArrayLike) -> _LabelledRows:
     outcome = outcome_of(labels)
     chosen = outcome.labelled
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     for run in runs:
         validate.same_length(labels=chosen, scores=run, pert=perts, gene=genes)
     taken = [run.take(chosen) for run in runs]
-    return _LabelledRows(
-        outcome.take(chosen), taken, validate.codes("pert", perts[chosen]), validate.codes("gene", genes[chosen])
-    )
+    return _LabelledRows(outcome.take(chosen), taken, *validate.axes(perts[chosen], genes[chosen]))
 
 
 def resampling_weights(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
@@ -128,7 +126,7 @@ def _draw_counts(rng: np.random.Generator, units: Codes, resamples: int, size: f
 
     Counting drawn integers takes a tenth of the time of rng.multinomial and a sixth of rng.poisson.
     """
-    n_units = _n_units(units)
+    n_units = count_codes(units)  # one empty unit if there are no rows
     picks = max(1, round(n_units * size))
     counts = np.empty((resamples, n_units), dtype=np.int32)
     for resample in counts:
@@ -136,14 +134,10 @@ def _draw_counts(rng: np.random.Generator, units: Codes, resamples: int, size: f
     return counts.T.astype(np.float64, order="C")
 
 
-def _n_units(units: Codes) -> int:
-    return int(units.max(initial=0)) + 1  # one empty unit if there are no rows
-
-
 def _bootstrap_scores(rows: _LabelledRows, plan: ResamplingPlan) -> ScoreBootstrap:
     """Bootstrap the scores of one run, or the changes from the first of two runs to the second."""
     axes = rows.units(plan.unit)
-    unit, n_units = (axes[0], _n_units(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
+    unit, n_units = (axes[0], count_codes(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
     all_tasks = [task for run in rows.runs for task in tasks(rows.outcome, run)]
     kernels = [weighted_auroc(task, unit, n_units) for task in all_tasks]
 

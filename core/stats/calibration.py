@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from core.stats import validate
-from core.stats.arrays import Codes, sum_by_group
+from core.stats.arrays import Codes, codes_or_one, divide, sum_by_group
 from core.stats.auroc import level_negatives, placements
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
@@ -72,7 +72,7 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
     calibrated model's binomial variance if that is larger. Debiased: Kumar, Liang and Ma 2019, with the clustered variance.
     """
     happened, p = validate.flags("positive", positive), validate.probabilities("probability", probability)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     n = validate.same_length(positive=happened, probability=p, pert=perts, gene=genes)
     edges = round_for_ranks(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
     if not n:
@@ -91,7 +91,7 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
     distance = np.array([each.value for each in residual])
     noise = np.array([each.two_way.se for each in residual])
     noise = np.where(np.isnan(noise), np.sqrt(binomial / rows), noise)
-    ratio = np.divide(distance, noise, out=np.full(len(distance), np.inf), where=noise > 0)
+    ratio = divide(distance, noise, np.inf)
     added = np.asarray(
         noise * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2) + np.abs(distance) * (1 - 2 * ndtr(-np.abs(ratio)))
     ) - np.abs(distance)
@@ -115,8 +115,8 @@ def tie_bounds(positive: ArrayLike, values: ArrayLike, cells: Codes | None = Non
     chosen = validate.flags("positive", positive)
     rounded = round_for_ranks(validate.numbers("values", values))
     n = validate.same_length(positive=chosen, values=rounded)
-    cell = np.zeros(n, dtype=np.intp) if cells is None else cells
-    placed = placements(chosen, rounded, cell, int(cell.max(initial=0)) + 1)
+    cell = codes_or_one(cells, n)
+    placed = placements(chosen, rounded, cell)
     pairs = placed.pairs.sum()
     if pairs == 0:
         nan = float("nan")

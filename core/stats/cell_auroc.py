@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.stats.arrays import Codes, sum_by_group
+from core.stats.arrays import Codes, codes_or_one, count_codes, divide, sum_by_group
 from core.stats.auroc import placements
 from core.stats.influence import Influence, influence_of
 from core.stats.scores_and_labels import Task
@@ -24,8 +24,7 @@ def auroc_within_cells(task: Task, cells: Codes | None) -> float:
     rows, positive = task.rows, task.positive[task.rows]
     if not len(positive):
         return float("nan")
-    inside = None if cells is None else cells[rows]
-    placed = placements(positive, task.values[rows], inside, 1 if inside is None else int(inside.max(initial=0)) + 1)
+    placed = placements(positive, task.values[rows], None if cells is None else cells[rows])
     pairs = placed.pairs.sum()
     return float(placed.won[positive].sum() / pairs) if pairs else float("nan")
 
@@ -39,14 +38,13 @@ def influence_within_cells(
     """
     if cells is None:
         return influence_of(tasks, stratum, n_strata)
-    where = np.zeros(len(cells), dtype=np.intp) if stratum is None else stratum
-    n_cells = int(cells.max(initial=0)) + 1
+    where, n_cells = codes_or_one(stratum, len(cells)), count_codes(cells)
     inner, shape = where * n_cells + cells, (len(tasks), n_strata, n_cells)
     found = influence_of(tasks, inner, n_strata * n_cells)
     rows = np.stack([sum_by_group(inner, n_strata * n_cells, member) for member in found.members])
     pairs = (rows[::2] * rows[1::2]).reshape(shape)
     total = pairs.sum(axis=2, keepdims=True)
-    share = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
+    share = divide(pairs, total, 0.0)
     values = (share * np.where(pairs > 0, found.values.reshape(shape), 0.0)).sum(axis=2)
     return Influence(
         np.where(total[..., 0] > 0, values, np.nan),

@@ -93,7 +93,7 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     throughout without labels.
     """
     outcome = outcome_of(labels)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
     influence = influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)

@@ -82,7 +82,7 @@ def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene
     class; no interval by a unit if a class occurs in a single one of them only.
     """
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     n_rows = validate.same_length(positive=chosen, values=numbers, pert=perts, gene=genes)
     task = Task(np.ones(n_rows, dtype=np.bool_), chosen, numbers)
     return estimates(influence_of([task]), perts, genes, [ONE])[0][0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, divide, sum_by_group
 from core.stats.auroc import placements
 from core.stats.clustered_mean import METHODS, Part
 from core.stats.delong import Estimate, dependence_of, estimates_from
@@ -38,10 +38,8 @@ def mean_difference(values: Floats, yes: Bools, no: Bools, pert: Codes, gene: Co
 
 def contributions(task: Task, cells: Codes | None) -> Floats:
     """Return the contribution of every row, of shape (n_rows,); NaN for rows that do not count or lack an opposite class."""
-    values = np.full(len(task.rows), np.nan)
     opposite, won = _against(task, cells, task.rows)
-    np.divide(won, opposite, out=values, where=opposite > 0)
-    return values
+    return divide(won, opposite)
 
 
 def contribution_difference(task: Task, cells: Codes | None, yes: Bools, no: Bools, pert: Codes, gene: Codes) -> GroupDifference:
@@ -94,8 +92,8 @@ def _against(task: Task, cells: Codes | None, rows: Bools) -> tuple[Floats, Floa
 
 
 def _cells_of(task: Task, cells: Codes | None) -> tuple[Codes, int]:
-    inside = np.zeros(len(task.rows), dtype=np.intp) if cells is None else cells
-    return inside, int(inside.max(initial=0)) + 1
+    inside = codes_or_one(cells, len(task.rows))
+    return inside, count_codes(inside)
 
 
 def _difference(groups: Sequence[Part], references: Sequence[Part], pert: Codes, gene: Codes) -> GroupDifference:

@@ -15,7 +15,7 @@ from math import fsum
 
 import numpy as np
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, divide, sum_by_group
 from core.stats.auroc import Placements, placements
 from core.stats.scores_and_labels import Task
 
@@ -51,7 +51,7 @@ class Influence:
 def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1) -> Influence:
     """Return the influence of every row on the AUROC of every task."""
     n_rows = len(tasks[0].rows)
-    where = np.zeros(n_rows, dtype=np.intp) if stratum is None else stratum
+    where = codes_or_one(stratum, n_rows)
     values, counts = np.empty((2, len(tasks), n_strata))
     parts = np.zeros((2 * len(tasks), n_rows))
     members = np.zeros((2 * len(tasks), n_rows), dtype=np.bool_)
@@ -70,7 +70,7 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
     class_size = np.where(positive, placed.positives[stratum], placed.negatives[stratum])
     pairs = placed.pairs[stratum]
     centred = placed.won - np.where(pairs > 0, placed.auroc[stratum] * pairs / class_size, 0.0)
-    return np.divide(centred, pairs, out=np.zeros_like(centred), where=pairs > 0)
+    return divide(centred, pairs, 0.0)
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
@@ -98,7 +98,7 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     shared = _per_stratum(present, stratum, influence.n_strata)
     own = np.diagonal(shared, axis1=1, axis2=2)
     units = own[:, :, None] + own[:, None, :] - shared
-    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
+    factor = divide(units, units - 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
     k, of_each = len(influence.values), len(influence.parts) // len(influence.values)
     covariances: Floats = between_parts.reshape(-1, k, of_each, k, of_each).sum(axis=(2, 4))
@@ -112,7 +112,7 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
     total, fourth = (sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2))
-    return np.divide(total**2, fourth, out=np.full_like(total, np.nan), where=fourth > 0)
+    return divide(total**2, fourth)
 
 
 def effective_clusters(influence: Influence, weights: Floats, axes: Sequence[Codes]) -> list[Floats]:
@@ -128,7 +128,7 @@ def effective_clusters(influence: Influence, weights: Floats, axes: Sequence[Cod
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
         spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
-        found.append(np.divide(total**2, spread, out=np.full_like(total, np.nan), where=spread > 0))
+        found.append(divide(total**2, spread))
     return found
 
 
@@ -140,7 +140,7 @@ def _scale(squares: Floats) -> Floats:
 
 def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Floats, Codes]:
     """Return the sums over the rows of each unit in a stratum, and these strata."""
-    n_units = int(units.max(initial=0)) + 1
+    n_units = count_codes(units)
     if influence.n_strata == 1:
         return sum_by_group(units, n_units, values), np.zeros(n_units, dtype=np.intp)
     used, unit = np.unique(influence.stratum * n_units + units, return_inverse=True)
@@ -158,7 +158,7 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
     """Return, for each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
     if clusters is None:
         return influence.parts, influence.members.astype(np.float64), influence.stratum
-    n_clusters = clusters.max(initial=0) + 1
+    n_clusters = count_codes(clusters)
     unit, stratum = clusters, np.zeros(n_clusters, dtype=np.intp)
     if influence.n_strata > 1:  # a cluster's rows in two strata are two units, each in its own
         used, unit = np.unique(influence.stratum * n_clusters + clusters, return_inverse=True)

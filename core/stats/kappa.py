@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import sum_by_group
+from core.stats.arrays import count_codes, sum_by_group
 from core.stats.clustered_mean import Part, sum_of_parts
 from core.stats.delong import Estimate
 
@@ -25,7 +25,7 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: Arr
     n = validate.same_length(first=a, second=b, pert=pert, gene=gene)
     _, codes = validate.names_and_codes("answers", np.concatenate([a, b]))
     a, b = codes[:n], codes[n:]
-    n_answers = int(codes.max(initial=0)) + 1
+    n_answers = count_codes(codes)
     rates_a, rates_b = (sum_by_group(each, n_answers) / max(n, 1) for each in (a, b))
     by_chance, agreed = float(rates_a @ rates_b), float((a == b).mean()) if n else float("nan")
     room = 1 - by_chance
@@ -33,4 +33,4 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: Arr
     drift = rates_b[a] + rates_a[b] - 2 * by_chance  # a text's part of the agreement by chance
     influence = ((a == b) - agreed - (1 - value) * drift) / room / n if room > 0 else np.zeros(n)
     part = Part(value, influence, np.ones(n, dtype=np.bool_))
-    return sum_of_parts([part], validate.codes("pert", pert), validate.codes("gene", gene), (-1.0, 1.0))
+    return sum_of_parts([part], *validate.axes(pert, gene), (-1.0, 1.0))

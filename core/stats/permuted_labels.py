@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, Floats, codes_or_one, count_codes, sum_by_group
 from core.stats.auroc import placements
 from core.stats.scored_rows import ScoredRows, combine_codes
 from core.stats.scores_and_labels import Task, tasks
@@ -19,7 +19,7 @@ def scores_of_permuted_labels(
     """
     labelled = rows.outcome.labelled
     known, strata = rows.take(labelled), group[labelled]
-    inside = np.zeros(len(known), dtype=np.intp) if macro is None else macro[labelled]
+    inside = codes_or_one(macro, len(labelled))[labelled]
     in_order = np.argsort(strata, kind="stable")
     source = np.empty_like(in_order)
     values = np.empty((n, 2))
@@ -35,7 +35,7 @@ def _mean_auroc(task: Task, group: Codes, cells: Codes | None) -> float:
     group, positive = group[rows], task.positive[rows]
     inner = combine_codes(group, None if cells is None else cells[rows])
     assert inner is not None
-    placed = placements(positive, task.values[rows], inner, int(inner.max(initial=0)) + 1)
-    n_groups = int(group.max(initial=0)) + 1
+    placed = placements(positive, task.values[rows], inner)
+    n_groups = count_codes(group)
     won, pairs = (sum_by_group(group, n_groups, np.where(positive, each, 0.0)) for each in (placed.won, placed.negatives[inner]))
     return float((won[pairs > 0] / pairs[pairs > 0]).mean()) if pairs.any() else float("nan")

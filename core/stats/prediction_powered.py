@@ -78,7 +78,7 @@ class JudgedTexts:
             raise InputError(f"reading: {validate.named_rows(bad)}: got {readings[bad][0]}; expected a number in [0, 1] or NaN")
         yes = readings >= 0.5 if says_yes is None else validate.flags("says_yes", says_yes)
         labels, weights = np.asarray(label, dtype=np.float64), np.asarray(weight, dtype=np.float64)
-        perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+        perts, genes = validate.axes(pert, gene)
         validate.same_length(reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes)
         return cls(readings, yes, labels, np.where(np.isnan(labels), 0.0, weights), perts, genes)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes, Floats, codes_or_one
 from core.stats.auroc import placements
 from core.stats.ranks import midranks, percentiles
 from core.stats.scores_and_labels import Scores, Task, outcome_of, shared_rows, tasks
@@ -57,9 +57,8 @@ def row_changes(labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = N
 
 def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
     rows, positive = before.rows, before.positive[before.rows]
-    cell = np.zeros(len(positive), dtype=np.intp) if cells is None else cells[rows]
-    n_cells = int(cell.max(initial=0)) + 1
-    placed_before, placed_after = (placements(positive, task.values[rows], cell, n_cells) for task in (before, after))
+    cell = codes_or_one(cells, len(rows))[rows]
+    placed_before, placed_after = (placements(positive, task.values[rows], cell) for task in (before, after))
     pairs = placed_before.pairs.sum()
     contribution = np.zeros(len(rows))
     if pairs > 0:

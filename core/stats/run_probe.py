@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, count_codes, divide, sum_by_group
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.ranks import equal_groups, midranks
 from core.stats.scores_and_labels import Task
@@ -95,7 +95,7 @@ class _Rates:
         others = sum_by_group(codes, n_groups)[codes] - 1
         hits = sum_by_group(codes, n_groups, positive)[codes] - positive
         cells = np.unique(np.stack([others, hits]), axis=1, return_inverse=True)[1].ravel()
-        return _Rates(cells.astype(np.intp), np.divide(hits, others, out=np.full(len(codes), -1.0), where=others > 0))
+        return _Rates(cells.astype(np.intp), divide(hits, others, -1.0))
 
     def about(self, n: int) -> Codes:
         """Return codes of n groups of about the same rate."""
@@ -124,7 +124,7 @@ def _auroc(positive: Bools, values: Floats, cells: Codes) -> float:
     """Return the AUROC from pairs inside cells, NaN from fewer than `LEAST_PAIRS` of them."""
     if not len(positive):
         return float("nan")
-    n_cells = int(cells.max()) + 1
+    n_cells = count_codes(cells)
     hits = sum_by_group(cells, n_cells, positive)
     if (hits * (sum_by_group(cells, n_cells) - hits)).sum() < LEAST_PAIRS:
         return float("nan")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes
+from core.stats.arrays import Bools, Codes, count_codes
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
 
 
@@ -47,7 +47,7 @@ def scored_rows(
 ) -> ScoredRows:
     """Return rows from arrays of shape (n_rows,); pert, gene, cells: names or codes. Raise InputError if lengths differ."""
     outcome = outcome_of(labels)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     inside = np.zeros(len(perts), dtype=np.intp) if cells is None else validate.codes("cells", cells)
     validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes, cells=inside)
     return ScoredRows(outcome, scores, perts, genes, None if cells is None else inside)
@@ -60,6 +60,6 @@ def combine_codes(*codes: Codes | None) -> Codes | None:
         return None
     combined = given[0]
     for each in given[1:]:
-        combined = combined * (int(each.max(initial=0)) + 1) + each
+        combined = combined * count_codes(each) + each
         combined = np.unique(combined, return_inverse=True)[1].astype(np.intp, copy=False)
     return combined

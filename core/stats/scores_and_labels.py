@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Codes, Floats, divide
 from core.stats.ranks import round_for_ranks
 from core.types import Label
 
@@ -51,7 +51,7 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
     if bad.any():
         rows = validate.named_rows(bad, ids)
         raise InputError(f"prediction_up + prediction_down: {rows}: got {total[bad][0]}; expected at most 1")
-    return Scores(total, np.divide(up, total, out=np.zeros_like(up), where=total > 0))
+    return Scores(total, divide(up, total, 0.0))
 
 
 def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, sum_by_group
 from core.stats.auroc import ranking_steps
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores
@@ -132,7 +132,7 @@ class _RankedTask:
     def of(rows: ScoredRows, which: int) -> _RankedTask:
         task = rows.tasks()[which]
         chosen = np.flatnonzero(task.rows)
-        cells = np.zeros(len(chosen), dtype=np.intp) if rows.cells is None else rows.cells[chosen]
+        cells = codes_or_one(rows.cells, len(task.rows))[chosen]
         sorting = np.lexsort((task.values[chosen], cells))
         order, cell = chosen[sorting], cells[sorting]
         place = np.cumsum(np.append(0, (np.diff(task.values[order]) != 0) | (np.diff(cell) != 0)))[: len(order)]
@@ -157,7 +157,7 @@ class _RankedTask:
 
     def _count(self, rows: Bools, part: Codes, n_parts: int, group: Codes) -> Floats:
         """Return the number of `rows` of each part in each group, of shape (n_parts, n_groups)."""
-        n_groups = int(group.max(initial=0)) + 1
+        n_groups = count_codes(group)
         return sum_by_group(part[self.order[rows]] * n_groups + group[rows], n_parts * n_groups).reshape(n_parts, n_groups)
 
 

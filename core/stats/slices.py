@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, Floats, codes_or_one, sum_by_group
 from core.stats.auroc import placements
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
@@ -59,7 +59,7 @@ def by_slice(
     """
     outcome = outcome_of(labels)
     names, stratum = validate.names_and_codes("slices", slices)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    perts, genes = validate.axes(pert, gene)
     validate.same_length(labels=outcome.labelled, scores=scores, slices=stratum, pert=perts, gene=genes)
     both = tasks(outcome, scores)
     found = estimates(influence_within_cells(both, cells, stratum, len(names)), perts, genes, [DE, DIR, MEAN])
@@ -79,8 +79,8 @@ def by_slice(
 def _charges(task: Task, stratum: Codes, n_slices: int, cells: Codes | None) -> Floats:
     """Return losses and costs of shape (2, n_slices)."""
     positive, where = task.positive[task.rows], stratum[task.rows]
-    cell = np.zeros(len(positive), dtype=np.intp) if cells is None else cells[task.rows]
-    placed = placements(positive, task.values[task.rows], cell, int(cell.max(initial=0)) + 1)
+    cell = codes_or_one(cells, len(task.rows))[task.rows]
+    placed = placements(positive, task.values[task.rows], cell)
     pairs = placed.pairs.sum()
     if pairs == 0:
         return np.full((2, n_slices), np.nan)

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Codes, Floats, divide
 from core.stats.cell_auroc import auroc_within_cells
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import Task
@@ -208,5 +208,4 @@ def _mean_cosine(members: Bools, group: Codes, vector: Codes, vectors: Floats) -
     for start in range(0, n_groups, step):
         rows = np.flatnonzero((group >= start) & (group < start + step))
         total[rows] = (sums[start : start + step] @ vectors.T)[group[rows] - start, vector[rows]]
-    mean: Floats = np.divide(total - members * own, others, out=np.full(len(group), np.nan), where=others > 0)
-    return mean
+    return divide(total - members * own, others)

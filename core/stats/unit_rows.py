@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, divide, sum_by_group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class UnitRows:
         """Return the share of positives of each unit among the chosen rows, 0 without one, and its number of rows."""
         counts = sum_by_group(self.unit[chosen], n_units)
         hits = sum_by_group(self.unit[chosen], n_units, self.positive[chosen])
-        return np.divide(hits, counts, out=np.zeros(n_units), where=counts > 0), counts
+        return divide(hits, counts, 0.0), counts
 
 
 def standardise(vectors: Floats) -> Floats:

@@ -75,6 +75,11 @@ def codes(name: str, values: ArrayLike) -> Codes:
     return names_and_codes(name, values)[1]
 
 
+def axes(pert: ArrayLike, gene: ArrayLike) -> tuple[Codes, Codes]:
+    """Return the codes of each row's perturbation and gene, as `codes` does."""
+    return codes("pert", pert), codes("gene", gene)
+
+
 def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
     """Return the sorted distinct values, and each row's position among them. Raise InputError for missing values."""
     array = np.asarray(values)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.arrays import Codes, Floats, codes_or_one, count_codes, divide, sum_by_group
 from core.stats.delong import METHODS, Dependence, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence, covariance, influence_of
 from core.stats.intervals import Unit
@@ -100,24 +100,24 @@ class _Groups:
 
     @staticmethod
     def of(tasks: Sequence[Task], group: Codes, cells: Codes | None) -> _Groups:
-        inside = np.zeros(len(group), dtype=np.intp) if cells is None else cells
-        n_groups, n_cells = int(group.max(initial=0)) + 1, int(inside.max(initial=0)) + 1
+        inside = codes_or_one(cells, len(group))
+        n_groups, n_cells = count_codes(group), count_codes(inside)
         influence = influence_of(tasks, group * n_cells + inside, n_groups * n_cells)
         counts = np.stack([sum_by_group(influence.stratum, n_groups * n_cells, rows) for rows in influence.members])
         pairs = counts[::2] * counts[1::2]
         shape = len(tasks), n_groups, n_cells
         of_group = pairs.reshape(shape).sum(axis=2)
-        share = _ratio(pairs, np.repeat(of_group, n_cells, axis=1))
+        share = divide(pairs, np.repeat(of_group, n_cells, axis=1), 0.0)
         won = pairs * np.where(pairs > 0, influence.values, 0.0)
         rows = (counts[::2] + counts[1::2]).reshape(shape).sum(axis=2)
-        return _Groups(_ratio(won.reshape(shape).sum(axis=2), of_group), of_group, rows, influence, share)
+        return _Groups(divide(won.reshape(shape).sum(axis=2), of_group, 0.0), of_group, rows, influence, share)
 
 
 def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: Codes) -> tuple[Influence, Dependence]:
     """Return the AUROCs averaged over groups in proportion to `amounts` of shape (k, n_groups), and how they vary together."""
     inside, total = found.influence, amounts.sum(axis=1, keepdims=True)
-    weights = _ratio(amounts, total)
-    average = _ratio((amounts * found.values).sum(axis=1, keepdims=True), total)  # exactly 0.5 if each value is
+    weights = divide(amounts, total, 0.0)
+    average = divide((amounts * found.values).sum(axis=1, keepdims=True), total, 0.0)  # exactly 0.5 if each value is
     values = np.where(total > 0, average, np.nan)
     n_cells = inside.n_strata // weights.shape[1]
     scale = np.repeat(found.share * np.repeat(weights, n_cells, axis=1), 2, axis=0)  # of each stratum in the average
@@ -128,7 +128,7 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     # Each row's part of its stratum's distance from the average is equal within its class.
     distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
     size = np.stack([sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members])
-    of_row = np.where(inside.members, _ratio(distance, size)[:, inside.stratum], 0.0)
+    of_row = np.where(inside.members, divide(distance, size, 0.0)[:, inside.stratum], 0.0)
     influence = replace(own, parts=own.parts + scale[:, inside.stratum] * of_row)
     pert, gene = (other, group) if axis == "gene" else (group, other)
     methods: dict[Unit, str] = {**METHODS, axis: "between groups"}
@@ -141,12 +141,7 @@ def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: C
     both = used @ used.T
     own_group = np.diagonal(both)
     units = own_group[:, None] + own_group - both
-    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
+    factor = divide(units, units - 1)
     between = np.asarray(factor * (terms @ terms.T))[None]
     covariances = {"row": rows, across: shared, axis: between}
     return influence, replace(dependence, covariances=covariances, units=group)
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, 0 if `whole` is 0."""
-    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)

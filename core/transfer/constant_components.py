@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
 
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes, Floats, codes_or_one
 from core.stats.ranks import round_for_ranks
 
 
@@ -20,7 +19,7 @@ def constant_sentences(names: Sequence[str], de: Iterable[Floats], up: Iterable[
     sentences = []
     for what, columns in (("P(DE)", de), ("P(up | DE)", up)):
         for name, values in zip(names, columns, strict=True):
-            inside = np.zeros(len(values), dtype=np.intp) if cells is None else cells
+            inside = codes_or_one(cells, len(values))
             constant, of_cells, rows = count_constant_cells(values, inside)
             where = f"in all {rows:,} rows" if of_cells == 1 else f"inside {constant:,} of {of_cells:,} cells ({rows:,} rows)"
             if constant:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from core.errors import InputError
 from core.fields.record import check_values
 from core.fields.setting import Count, Positive, setting
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Floats, divide
 from core.transfer.label_sums import (
     CHUNK_WEIGHTS,
     axis_sums,
@@ -108,8 +108,8 @@ def knn_priors(
 
 def priors_of_sums(de_sums: Floats, up_sums: Floats) -> Priors:
     """Return the priors that follow from weighted label sums for prior_de and for prior_up, each of shape (n_queries, 4)."""
-    de = _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED])
-    return Priors(de, _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED])
+    de = divide(de_sums[:, EFFECT], de_sums[:, LABELLED])
+    return Priors(de, divide(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED])
 
 
 def weighted_label_sums(
@@ -151,7 +151,3 @@ def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0))

@@ -17,7 +17,7 @@ from core.features.experiments.ideas.idea import Cuts, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import learn_in_folds, make_trial
 from core.fields.setting import setting
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Codes, Floats, count_codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 LABELS = ("up", "down", "none")
@@ -46,7 +46,7 @@ def program_counts(labels: Iterable[str], programs: Sequence[str]) -> list[dict[
 
 def _rates(trial: Trial, code: Codes, n_cuts: int, strength: float) -> tuple[Scores, ...]:
     """Return each program's rates among the rows visible to a row, mixed with `strength` pseudo-rows at their base rate."""
-    n = int(code.max(initial=0)) + 1
+    n = count_codes(code)
 
     def learn(inside: Bools, seen: Bools, positive: Bools) -> Floats:
         base = positive[seen].mean() if seen.any() else 0.5

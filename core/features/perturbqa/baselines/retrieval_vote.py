@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from core.evidence.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes, Floats, divide
 from core.transfer.label_sums import distinct_codes
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
 
@@ -102,9 +102,8 @@ def expected_share(sums: Floats, counted: int, positive: int, budgets: Mapping[B
         n = np.minimum(there, left[tier.budget])
         left[tier.budget] -= n
         taken += n
-        found += n * np.divide(of_tier[:, positive], there, out=np.zeros_like(n), where=there > 0)
-    share: Floats = np.divide(found, taken, out=np.full(len(taken), np.nan), where=taken > 0)
-    return share
+        found += n * divide(of_tier[:, positive], there, 0.0)
+    return divide(found, taken)
 
 
 BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
