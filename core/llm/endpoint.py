@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from core.errors import InputError
 from core.llm.call_settings import CallSettings
 from core.llm.completion import Answer
-from core.llm.messages import Outcome, Request
+from core.llm.messages import Outcome, Request, check_value
 from core.llm.server_errors import error_message_of, judge_fault
 from core.net.addresses import check_address
 from core.net.retry import Fault, RetryPolicy
@@ -68,10 +68,12 @@ class Endpoint:
         if not all("!" <= character <= "~" for character in self.api_key):
             raise InputError("endpoint: the key holds a space, a line break or no ASCII, expected printable ASCII (not shown)")
         for name in ("timeout_s", "connect_timeout_s"):
-            _check(name, getattr(self, name), 0 < getattr(self, name) < math.inf, "seconds, more than 0")
-        _check("max_answer_mb", self.max_answer_mb, 0 < self.max_answer_mb < math.inf, "million bytes, more than 0")
+            check_value("endpoint", name, getattr(self, name), 0 < getattr(self, name) < math.inf, "seconds, more than 0")
+        check_value(
+            "endpoint", "max_answer_mb", self.max_answer_mb, 0 < self.max_answer_mb < math.inf, "million bytes, more than 0"
+        )
         for name in ("retries", "backoff_s", "longest_backoff_s", "longest_wait_s"):
-            _check(name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "0 or more")
+            check_value("endpoint", name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "0 or more")
 
     @property
     def api_key(self) -> str:
@@ -98,11 +100,6 @@ class Endpoint:
 def asks_several(text: str) -> bool:
     """Return whether a text names several model servers (with commas, or as the path of a file) rather than one address."""
     return "," in text or (bool(text) and "://" not in text)
-
-
-def _check(name: str, value: object, holds: bool, expected: str) -> None:
-    if not holds:
-        raise InputError(f"endpoint: {name} is {value!r}, expected {expected}")
 
 
 @dataclass(slots=True)

@@ -64,13 +64,13 @@ class Request:
 
     def __post_init__(self) -> None:
         limit, top = self.max_completion_tokens, self.top_logprobs
-        _check("model", self.model, bool(self.model), "a name")
-        _check("messages", len(self.messages), len(self.messages) > 0, "at least one")
-        _check("temperature", self.temperature, 0 <= self.temperature < math.inf, "0 or more")
-        _check("top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1")
-        _check("max_completion_tokens", limit, limit is None or limit >= 1, "1 or more")
-        _check("top_logprobs", top, top is None or 0 <= top <= MAX_TOP_LOGPROBS, f"0 to {MAX_TOP_LOGPROBS}")
-        _check("repeat", self.repeat, self.repeat >= 0, "0 or more")
+        check_value("request", "model", self.model, bool(self.model), "a name")
+        check_value("request", "messages", len(self.messages), len(self.messages) > 0, "at least one")
+        check_value("request", "temperature", self.temperature, 0 <= self.temperature < math.inf, "0 or more")
+        check_value("request", "top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1")
+        check_value("request", "max_completion_tokens", limit, limit is None or limit >= 1, "1 or more")
+        check_value("request", "top_logprobs", top, top is None or 0 <= top <= MAX_TOP_LOGPROBS, f"0 to {MAX_TOP_LOGPROBS}")
+        check_value("request", "repeat", self.repeat, self.repeat >= 0, "0 or more")
         for text in (self.model, *self.stop, *(part for message in self.messages for part in message)):
             try:
                 text.encode()
@@ -181,6 +181,7 @@ class Reply:
         return self.usage.attempts
 
 
-def _check(name: str, value: object, holds: bool, expected: str) -> None:
+def check_value(where: str, name: str, value: object, holds: bool, expected: str) -> None:
+    """Raise InputError for a value of `where` that does not hold what is expected of it."""
     if not holds:
-        raise InputError(f"request: {name} is {value!r}, expected {expected}")
+        raise InputError(f"{where}: {name} is {value!r}, expected {expected}")

@@ -24,6 +24,7 @@ from typing import Literal
 from core.config import REPOSITORY
 from core.environment import HUB_VARIABLES, bare_environment
 from core.errors import InputError, MissingPackage, StateError
+from core.llm.messages import check_value
 from core.net.addresses import is_loopback
 
 Device = Literal["cpu", "gpu"]
@@ -66,12 +67,19 @@ class ServerOptions:
     api_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        _check("model", self.model, bool(self.model) and not self.model.startswith("-"), "a name or a folder")
-        _check("port", self.port, 0 < self.port < 1 << 16, "1 to 65535")
-        _check("tensor_parallel", self.tensor_parallel, self.tensor_parallel >= 1, "1 or more GPUs")
-        _check("max_model_len", self.max_model_len, self.max_model_len is None or self.max_model_len >= 1, "1 or more tokens")
+        check_value("serve", "model", self.model, bool(self.model) and not self.model.startswith("-"), "a name or a folder")
+        check_value("serve", "port", self.port, 0 < self.port < 1 << 16, "1 to 65535")
+        check_value("serve", "tensor_parallel", self.tensor_parallel, self.tensor_parallel >= 1, "1 or more GPUs")
+        check_value(
+            "serve",
+            "max_model_len",
+            self.max_model_len,
+            self.max_model_len is None or self.max_model_len >= 1,
+            "1 or more tokens",
+        )
 
-        _check(
+        check_value(
+            "serve",
             "host",
             self.host,
             self.host not in _EVERYWHERE and ":" not in self.host,
@@ -302,8 +310,3 @@ def termination_signals() -> Iterator[list[signal.Signals]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _check(name: str, value: object, holds: bool, expected: str) -> None:
-    if not holds:
-        raise InputError(f"serve: {name} is {value!r}, expected {expected}")

@@ -23,9 +23,9 @@ def letter_schema(letters: Sequence[str], *, reasoned: bool = False) -> AnswerSc
     return _schema({"answer": field}, '"X"', reasoned=reasoned)
 
 
-def percent_schema(*names: str, reasoned: bool = False) -> AnswerSchema:
-    """Return the schema of fields of these names, each a whole number from 0 to 100."""
-    return _schema(dict.fromkeys(names, _PER_CENT), "NN", reasoned=reasoned)
+def percent_schema(*names: str) -> AnswerSchema:
+    """Return the schema of fields of these names, each a whole number from 0 to 100, behind reasons."""
+    return _schema(dict.fromkeys(names, _PER_CENT), "NN", reasoned=True)
 
 
 def _schema(answers: Mapping[str, Any], example: str, *, reasoned: bool) -> AnswerSchema:

@@ -188,14 +188,17 @@ class GeneNaming:
         own = self.spellings_of(pair)
         if self.kind != HIDDEN:
             return NamesOfRow(_Rewriter(self._spellings, self._phrases, own | self._odd), self._back)
-        genes = {self._vocabulary.identity[symbol.casefold()] for symbol in (pair.pert, pair.gene)}
+        genes = self._genes_of(pair)
         phrases = {name: self._phrases[name] for name, gene in self._vocabulary.full_names.items() if gene in genes}
         return NamesOfRow(_Rewriter({name: self._spellings[name] for name in own}, phrases, own), self._back)
 
     def spellings_of(self, pair: Pair) -> frozenset[str]:
         """Return every casefolded spelling of the row's two genes."""
-        genes = {self._vocabulary.identity[symbol.casefold()] for symbol in (pair.pert, pair.gene)}
+        genes = self._genes_of(pair)
         return frozenset(name for gene in genes for name in self._by_gene[gene])
+
+    def _genes_of(self, pair: Pair) -> set[str]:
+        return {self._vocabulary.identity[symbol.casefold()] for symbol in (pair.pert, pair.gene)}
 
     @cached_property
     def _odd(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ from core.llm.structured import AnswerSchema
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text, with_form
-from core.types import Call, Pair, RowResult, TraceEvent
+from core.types import Call, Flag, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
     from core.llm.client import Client
@@ -29,6 +29,9 @@ T = TypeVar("T")
 Messages = tuple[Message, ...]
 Reader = Callable[[Reply], T | Unread]
 ReAsk = Callable[[Unread], str]
+
+
+FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}  # of a question whose answer cannot be read
 
 
 class NoBaseRates(DeskError):

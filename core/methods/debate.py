@@ -23,6 +23,7 @@ from core.methods import debate_texts as texts
 from core.methods.base import Context, RowMethod
 from core.methods.coded_names import ShownNames
 from core.methods.conversation import (
+    FALLBACK,
     CallSpec,
     ConversationMethod,
     ReadAnswer,
@@ -53,7 +54,6 @@ from core.methods.prompts import (
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
-_FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
 OwnJudge = Annotated[Judge | None, setting("", missing="as both", added=True)]
@@ -171,7 +171,7 @@ def combine_debates(stage: Stage, debates: list[DebateResult], rate: Callable[[]
     if not read:
         last, p = events[-1], rate()
         marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
-        return StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
+        return StageResult(p, [*events[:-1], marked], (FALLBACK[stage],))
     p = sum(read) / len(read)
     if len(asked) > 1:
         of = {} if len(asked) == len(debates) else {"of": "verdicts"}

@@ -96,7 +96,7 @@ def verdict_schema(stage: Stage, options: Mapping[str, Any]) -> AnswerSchema | N
     """Return the schema of a verdict; None for a verdict in any text."""
     if not options.get("structured"):
         return None
-    return letter_schema(ANSWERS) if judge_of(stage, options) == "logprob" else percent_schema("probability", reasoned=True)
+    return letter_schema(ANSWERS) if judge_of(stage, options) == "logprob" else percent_schema("probability")
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:

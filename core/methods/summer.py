@@ -24,6 +24,7 @@ from core.methods import summaries as texts
 from core.methods.base import Context, RowMethod
 from core.methods.coded_names import ALONE, ShownNames
 from core.methods.conversation import (
+    FALLBACK,
     CallSpec,
     ConversationMethod,
     Messages,
@@ -51,7 +52,6 @@ from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 _SUMMARIES = 4  # calls: two genes, two passes each
 _STAGES: Mapping[str, tuple[Stage, ...]] = {"both": ("de", "dir"), "de": ("de",), "dir": ("dir",)}
-_FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 _NOT_ASKED: Mapping[Stage, Flag] = {"de": Flag.NO_DE, "dir": Flag.NO_DIR}
 _MIDDLE = 0.5  # stands in the columns of a question that was not asked, beside its flag
 _BUDGETS: Mapping[str, Budget] = {"pert_pairs": "pert", "gene_pairs": "gene", "both_pairs": "both"}
@@ -201,7 +201,7 @@ async def _answer(
     verdict = TraceEvent(stage, "MEAN", "verdict", text, 0, meta=meta)
     flags = (
         *((Flag.INSUFFICIENT,) if counts[INSUFFICIENT] else ()),
-        *((_FALLBACK[stage],) if not read else (Flag.FEWER_SEEDS,) if len(read) < len(samples) else ()),
+        *((FALLBACK[stage],) if not read else (Flag.FEWER_SEEDS,) if len(read) < len(samples) else ()),
     )
     events = (*(event for sample in samples for event in sample.events), verdict)
     return _StageResult(p, retrieved, events, flags)

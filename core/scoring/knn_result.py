@@ -115,9 +115,7 @@ class KnnResult:
         if self.numbers.score.n_labelled == 0:
             return ()
         scores = [{"score": name, "AUROC": part, "interval": axes_text(part.shown)} for name, part in self.intervals.items()]
-        further = (("Cuts", self.cuts), ("Permuted vectors", self.permuted))
-        rows = ((title, {name: value for name, value in (of or {}).items() if isinstance(value, float)}) for title, of in further)
-        return Table("Scores", tuple(scores)), *(Table(title, (row,)) for title, row in rows if row)
+        return (Table("Scores", tuple(scores)),)
 
     def figure(self) -> None:
         """Return None: the numbers are few."""

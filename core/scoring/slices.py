@@ -16,7 +16,6 @@ from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
-from core.stats.within_axis import Axis, WithinAxis, score_within
 from core.store.predictions import GENE_ROWS
 from core.texts import number_text, symbol_kind
 from core.types import Flag
@@ -36,15 +35,13 @@ INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowi
 class SlicesResult:
     """One kind of slice of a run's rows, the costliest first, each scored as the run is.
 
-    by: one of `SLICES`; metric: mean, DE or DIR, which the sentence and the figure are about. macro: the unweighted means of
-    the AUROCs of the slices by gene or perturbation; None for other slices. overall, control: the metric over all rows, of
-    the run and of row counts alone; None if they were not computed.
+    by: one of `SLICES`; metric: mean, DE or DIR, which the sentence and the figure are about. overall, control: the metric over
+    all rows, of the run and of row counts alone; None if they were not computed.
     """
 
     by: str
     scored: str
     slices: tuple[Slice, ...]
-    macro: WithinAxis | None
     metric: str = "mean"
     overall: float | None = None
     control: float | None = None
@@ -58,8 +55,7 @@ class SlicesResult:
         """Return one kind of slice of a run. score: the run's; counts: of row counts alone on its rows."""
         slices = sorted(score_slices(rows, by), key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
         overall, control = (None if each is None else each.whole.parts[metric].value for each in (score, counts))
-        macro = macro_means(rows, by)
-        return cls(by, rows.scored, tuple(slices), macro, metric, overall, control, rows.run.name, rows.marks)
+        return cls(by, rows.scored, tuple(slices), metric, overall, control, rows.run.name, rows.marks)
 
     @property
     def title(self) -> str:
@@ -112,19 +108,14 @@ class SlicesResult:
         )
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the unweighted means over the slices if they are genes or perturbations, and the slices."""
+        """Return the slices."""
         slices = [
             {"slice": describe_slice(self.by, part.name), "rows": part.n, "labelled rows": part.n_labelled}
             | {name: one.score for name, one in part.parts.items()}
             | {"clusters": part.parts[self.metric].score.shown.clusters, "cost": part.parts[self.metric].cost}
             for part in self.slices
         ]
-        tables = (Table("Slices, the costliest first", tuple(slices), ("cost",)),)
-        if self.macro is None:
-            return tables
-        of_tasks = {"DE": self.macro.de, "DIR": self.macro.dir}
-        means = [{"unweighted mean of": name, "AUROC": task.macro, "slices": task.groups} for name, task in of_tasks.items()]
-        return (*tables, Table("Over slices with both classes", tuple(means)))
+        return (Table("Slices, the costliest first", tuple(slices), ("cost",)),)
 
     def figure(self) -> Figure:
         """Return the slices beside the score of all rows."""
@@ -143,12 +134,6 @@ def describe_slice(by: str, name: str) -> str:
 def score_slices(rows: RunRows, by: str) -> tuple[Slice, ...]:
     """Return every slice of a run's rows by one of `SLICES`, scored as the run is."""
     return by_slice(rows.labels, rows.scores, SLICES[by](rows.frame), rows.pert, rows.gene, rows.cells)
-
-
-def macro_means(rows: RunRows, by: str) -> WithinAxis | None:
-    """Return the unweighted means of the AUROCs of the slices by gene or perturbation; None for other slices."""
-    axis = _AXES.get(by)
-    return None if axis is None else score_within(rows.arrays, axis)
 
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
@@ -200,4 +185,3 @@ SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "target gene": lambda rows: rows["gene"],
 }
 SHORT_NAMES = {"gene": "target gene", "pert": "perturbation"}  # of slices, in the command
-_AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert"}

@@ -92,7 +92,7 @@ def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(method:
 def test_the_prompts_of_a_run_hold_the_form_only_if_it_is_shown() -> None:
     forms: dict[Any, str] = {
         prompt_only.METHOD: letter_schema("ABC", reasoned=True).form,
-        debate.METHOD: percent_schema("probability", reasoned=True).form,
+        debate.METHOD: percent_schema("probability").form,
     }
     for method, form in forms.items():
         usual, chosen = (read_options(method.settings, {"structured": value}) for value in ("no", "yes"))

@@ -42,9 +42,10 @@ def test_a_space_under_folds_stands_beside_its_null() -> None:
         assert f"{part.value:.3f} (permuted vectors 0.500 ± 0.250, one-sided p = " in result.sentence
     assert "inside 2×2 cells" in result.sentence
     assert "300 of 300 rows covered (100.0%)" in result.scope
-    scores, _, permuted = result.tables()
+    [scores] = result.tables()
     assert [row["score"] for row in scores.rows][:3] == ["de", "dir", "mean"]
-    assert permuted.rows[0]["de_mean"] == permuted.rows[0]["dir_mean"] == 0.5
+    assert result.permuted is not None
+    assert result.permuted["de_mean"] == result.permuted["dir_mean"] == 0.5
     own = found.evaluation.score
     assert f"Cut 7, which a saved run has: DE {own.de.value:.3f}, DIR {own.dir.value:.3f}." in result.caveats[0]
 

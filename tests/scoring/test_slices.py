@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from core.actions.workspace import Workspace
-from core.scoring.slices import SLICES, available_slices, macro_means, score_slices
+from core.scoring.slices import SLICES, available_slices, score_slices
+from core.stats.within_axis import Axis, score_within
 from core.store import predictions
 from core.store.predictions import GENE_ROWS, RowFilter
 from tests.scoring.test_run_scores import CELLS, FOLDS, loaded, rows_of
@@ -73,12 +74,10 @@ def test_a_slice_of_a_run_under_folds_counts_pairs_inside_the_cells_too() -> Non
     assert sum(part.de.cost for part in parts.values()) == pytest.approx(0, abs=1e-15)
 
 
-@pytest.mark.parametrize("by", ["target gene", "perturbation"])
-def test_the_macro_mean_is_the_plain_mean_of_the_slices_with_both_classes(demo_workspace: Workspace, by: str) -> None:
+@pytest.mark.parametrize(("by", "axis"), [("target gene", "gene"), ("perturbation", "pert")])
+def test_the_macro_mean_is_the_plain_mean_of_the_slices_with_both_classes(demo_workspace: Workspace, by: str, axis: Axis) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     aurocs = [part.de.score.value for part in score_slices(rows, by) if not math.isnan(part.de.score.value)]
-    found = macro_means(rows, by)
-    assert found is not None
+    found = score_within(rows.arrays, axis)
     assert found.de.groups == len(aurocs)
     assert found.de.macro.value == pytest.approx(sum(aurocs) / len(aurocs), abs=1e-12)
-    assert macro_means(rows, "P(DE)") is None

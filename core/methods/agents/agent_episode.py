@@ -226,5 +226,5 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
     schema = None
     if options.get("structured"):
         names = [name for name, _ in output_fields]
-        schema = letter_schema(LETTERS, reasoned=True) if letter else percent_schema(*names, reasoned=True)
+        schema = letter_schema(LETTERS, reasoned=True) if letter else percent_schema(*names)
     return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, output_fields, schema)
