@@ -24,8 +24,7 @@ class Row:
 
     ends: estimate, low, high. A row without an estimate has no dot, one without an interval a hollow dot. words: on the right.
     hover: the lines of the hover text. is_bold: whether the reader should see the row first. colour: by default that of the
-    chosen run for a bold row, that of the others otherwise. after: text behind the name. longest: characters of the
-    name; the hover shows the full name.
+    chosen run for a bold row, that of the others otherwise. longest: characters of the name; the hover shows the full name.
     """
 
     name: str
@@ -35,13 +34,12 @@ class Row:
     is_bold: bool = False
     colour: str | None = None
     symbol: str = "circle"
-    after: str = ""
     longest: int = NAME_LENGTH
     is_heading: bool = False
 
     def as_record(self) -> dict[str, object]:
         """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low and high."""
-        name = drawing.escape(self.name, self.longest) + drawing.escape(self.after)
+        name = drawing.escape(self.name, self.longest)
         name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
         return {
             "name": name,

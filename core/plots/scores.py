@@ -55,10 +55,8 @@ def figure(
 
 def _row(row: Any, metric: str) -> Row:
     words, rows = estimate_text(*ends_of(row)), "" if np.isnan(row.n) else drawing.rows_text(row.n, metric)
-    after = ""
     if not np.isnan(row.n_labelled):
         rows = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
-        after = f"  {f'{row.n_labelled:,.0f} of ' if row.n > row.n_labelled else ''}{drawing.rows_text(row.n)}"
     if np.isnan(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"
     elif row.low == row.estimate == row.high:
@@ -68,4 +66,4 @@ def _row(row: Any, metric: str) -> Row:
     if row.kind == "public":
         words = f"{words} public"
     colour = theme.WARNING if row.kind == "baseline" else None
-    return Row(str(row.name), ends_of(row), words, hover, bool(row.chosen), colour, _SYMBOLS[row.kind], after)
+    return Row(str(row.name), ends_of(row), words, hover, bool(row.chosen), colour, _SYMBOLS[row.kind])

@@ -13,7 +13,7 @@ from core.plots.forest_plot import Row, draw_forest, rows_in_blocks
 ROWS = [
     Row("first", (0.6, 0.5, 0.7), "0.6 [0.5, 0.7]", ["h1"], is_bold=True),
     Row("second", (0.9, np.nan, np.nan), "0.9", ["h2"], symbol="diamond"),
-    Row("<third>", (np.nan, np.nan, np.nan), "one class only", ["h3", "a < b"], after=" 3 rows"),
+    Row("<third>", (np.nan, np.nan, np.nan), "one class only", ["h3", "a < b"]),
 ]
 
 
@@ -24,7 +24,7 @@ def test_dots_whiskers_and_words_stand_in_their_rows() -> None:
     assert chosen.error_x.color == chosen.marker.color == theme.CHOSEN
     np.testing.assert_allclose([chosen.error_x.array, chosen.error_x.arrayminus], [[0.1], [0.1]])
     assert (list(other.x), list(other.y), list(other.marker.symbol)) == ([0.9], [1], ["diamond-open"])  # no interval
-    assert list(chart.layout.yaxis.ticktext) == ["<b>first</b>", "second", "&lt;third&gt; 3 rows"]
+    assert list(chart.layout.yaxis.ticktext) == ["<b>first</b>", "second", "&lt;third&gt;"]
     assert list(chart.layout.yaxis2.ticktext) == ["0.6 [0.5, 0.7]", "0.9", "one class only"]
     assert chart.layout.yaxis.range == chart.layout.yaxis2.range == (2.5, -0.5)  # the first row on top
 

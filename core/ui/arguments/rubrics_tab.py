@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.audit.rubric import ALL, YES_NO, Rubric, roles_in_order
+from core.audit.rubric import YES_NO, Rubric
 from core.fields.record import option_of
 from core.store.runs import Run
 from core.ui.arguments import choices, numbers, rubric_forms
@@ -14,7 +14,7 @@ from core.ui.shared.results import show_result
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
-LISTED = 100  # texts below the rates
+LISTED = 100  # texts of a role below the rates
 EXCERPT = 160  # characters of each
 
 
@@ -61,22 +61,16 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -
 
 
 def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
-    """Show the first texts with the answer, of one role if one is chosen, each with a link to its row."""
+    """Show the first texts of each role with the answer, each with a link to its row."""
     found = numbers.texts_with(run.id, rubric, judged_by, answer)
-    counts = found["role"].value_counts()
     st.markdown(f"### Texts with the answer “{as_text(answer)}”")
     if found.empty:
         st.markdown("None.")
         return
-    role = ALL
-    if len(counts) > 1:
-        titles = {ALL: f"all {len(found):,}", **{name: f"{name} {counts[name]:,}" for name in roles_in_order(counts.index)}}
-        role = choose_one(st.pills, "role", "Role", titles, ALL, label_visibility="collapsed") or ALL
-    chosen = found if role == ALL else found[found["role"] == role]
-    finding = filters.ANY if role == ALL else role, rubric.rule
+    finding = filters.ANY, rubric.rule
     if answer == YES_NO[0] and finding in filters.BRIEF_CHOICES.values():
         links.to_rows(run, "See their rows", brief=filters.brief_choice(*finding))
-    shown = chosen.head(LISTED)
+    shown = found.groupby("role", sort=False).head(LISTED)
     row_links = [links.row_address(run, key) for key in shown["pair_id"]]
     table = shown[["role", "p", "passage"]].assign(text=shown["content"].str.slice(0, EXCERPT))
     table = table[[name for name in table if (table[name].notna() & table[name].ne("")).any()]]
@@ -87,8 +81,8 @@ def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
         "passage": st.column_config.TextColumn("deciding passage", width="large"),
     }
     tables.show_table(table, "rubric-texts", columns, height=360)
-    if len(chosen) > len(shown):
-        st.caption(f"The first {len(shown):,} of {len(chosen):,}, in file order.")
+    if len(found) > len(shown):
+        st.caption(f"The first {LISTED} of each role, of {len(found):,}, in file order.")
 
 
 def _scope_text(rubric: Rubric) -> str:

@@ -18,9 +18,9 @@ BY_PATTERN = replace(RUBRIC, name="program", pattern="program")  # all briefs of
 
 
 @pytest.mark.soak
-def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed_by_role(small_workspace: Workspace, visit: Visit) -> None:
+def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed(small_workspace: Workspace, visit: Visit) -> None:
     rubrics.add(small_workspace, BY_PATTERN)
-    app = visit(small_workspace, "arguments", run="debate", rubric=BY_PATTERN.name, role="UP")
+    app = visit(small_workspace, "arguments", run="debate", rubric=BY_PATTERN.name)
     assert not app.exception
     assert not app.error
     text = text_of(app)
@@ -29,7 +29,7 @@ def test_a_rules_rate_asks_for_no_labels_and_its_texts_are_listed_by_role(small_
     assert "which has no error rate" in text
     assert "labels" not in text
     [texts] = [each.value for each in app.dataframe if "text" in each.value]
-    assert texts["role"].tolist() == ["UP", "UP"]
+    assert texts["role"].tolist().count("UP") == 2
 
 
 @pytest.mark.soak
@@ -73,6 +73,6 @@ def test_worth_compares_rows_with_and_without(small_workspace: Workspace, visit:
     app = visit(small_workspace, "arguments", run="debate", tab="Worth", tried=[BY_PATTERN.name])
     assert not app.exception
     assert not app.error
-    table = app.dataframe[0].value
+    [table] = [each.value for each in app.dataframe if "measure" in each.value]
     assert table["measure"].tolist() == ["hit rate", "DE contribution", "DIR contribution"]
     assert set(table["rows with it"]) == {"3"}
