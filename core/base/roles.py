@@ -226,7 +226,9 @@ def choose_roles(table: Table, named: Mapping[str, str] | None = None) -> Roles:
         if other is not None:
             of[role] = other
     if "log_fc" in of and "log_fc" not in named:
-        of[_base_of(table)] = of.pop("log_fc")
+        beside = {*map(fold, table.header)}
+        base = next((role for role, columns in _BASES if any(names <= beside for names in columns)), "log_fc")
+        of[base] = of.pop("log_fc")
     if "id" not in of and not {"pert", "gene"} <= of.keys():
         names = next((i for i, name in enumerate(table.header) if holds[name] == "text"), 0)
         columns = [*table.header[:names], *table.header[names + 1 :]]
@@ -264,12 +266,6 @@ def _stacked(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[tupl
     for line, cells in table.records():
         for group, columns in places.items():
             yield line, [group, *(cells[i] for i in columns)]
-
-
-def _base_of(table: Table) -> str:
-    """Return the role of a logarithm whose name says no base, by the columns beside it."""
-    beside = {*map(fold, table.header)}
-    return next((role for role, columns in _BASES if any(names <= beside for names in columns)), "log_fc")
 
 
 def _names(table: Table) -> str:

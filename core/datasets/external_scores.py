@@ -100,22 +100,14 @@ def read_external_scores(table: Table, sha256: str, scores: Sequence[str]) -> Sc
             if number is None and text.strip()
         )
     table.note_unused(left_out)
+    ends = {name: [end(filter(None, numbers), default=0) for end in (min, max)] for name, numbers in columns.items()}
     return ScoreTable(
         "external_score", table.name, ids, named, columns,
-        frozenset(name for name, numbers in columns.items() if _smaller_is_more(name, numbers)),
-        frozenset(name for name, numbers in columns.items() if is_rank_name(name) and not _has_negatives(numbers)),
+        frozenset(name for name, (_, most) in ends.items() if is_p_value_name(name) or (is_log_p_name(name) and most <= 0)),
+        frozenset(name for name, (least, _) in ends.items() if is_rank_name(name) and least >= 0),
         faults, tuple(left_out), frozenset(name for name in columns if fold(name) in _DOWN),
         lines=lines, rejected=tuple(table.rejected), sha256=sha256,
     )  # fmt: skip
-
-
-def _smaller_is_more(name: str, numbers: Sequence[float | None]) -> bool:
-    """Return whether a column has a name of p-values, or of their logarithms and no value above 0."""
-    return is_p_value_name(name) or (is_log_p_name(name) and all(number is None or number <= 0 for number in numbers))
-
-
-def _has_negatives(numbers: Sequence[float | None]) -> bool:
-    return any(number is not None and number < 0 for number in numbers)
 
 
 def _number(text: str, style: NumberStyle) -> float | None:

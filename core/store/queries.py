@@ -109,8 +109,6 @@ def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
 
     if column.kind == "words":
         # Few lists are distinct: each of those is turned into Arrow once.
-        import pyarrow as pa
-
         places: dict[tuple[str, ...], int] = {}
         indices = [places.setdefault(tuple(value), len(places)) for value in values]
         return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
@@ -118,7 +116,7 @@ def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
 
 
 def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return few mappings are distinct: each of those is written once."""
+    """Return mappings as JSON. Few are distinct: each of those is written once."""
     known: dict[str, str] = {"{}": "{}"}
     texts = []
     for mapping in mappings:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from operator import attrgetter
 
 from core.store.connection import Cursor
 from core.store.runs import list_predicting
@@ -142,13 +143,9 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
-    """Return places up to the limit: every run's first one in the order of `places`, then every run's second one, …"""
-    in_run: defaultdict[str, int] = defaultdict(int)
-    ranked = []
-    for i, place in enumerate(places):
-        ranked.append((in_run[place.run], i))
-        in_run[place.run] += 1
-    return [places[i] for _, i in sorted(ranked)[:limit]]
+    """Return places, sorted by run, up to the limit: every run's first one, then every run's second one, …"""
+    by_run = [[*of_run] for _, of_run in groupby(places, attrgetter("run"))]
+    return [place for turn in zip_longest(*by_run) for place in turn if place is not None][:limit]
 
 
 def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Place]) -> list[Hit]:
