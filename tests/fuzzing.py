@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from core.cells.anndata_file import open_cells, summarise_counts
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.features.experiments.ledger_file import read_published
 from core.importing.files import recognise_upload
 from core.types import Pair

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from core.base.tables import table_of
 from core.cells.predicted_changes import WantedPairs
 from core.cells.predicted_table import read_predicted_table
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.errors import InputError, UnsafeFile
 from core.parquet_walk import text_bytes, walk_parquet
 from core.types import Pair

@@ -11,7 +11,7 @@ import pytest
 
 from core import workbook
 from core.datasets import PairTable, ScoreTable
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.importing.files import recognise
 from core.workbook import text_of_workbook

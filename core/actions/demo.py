@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.actions import derived_runs, launch
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
-from core.embeddings import make_space
+from core.embeddings.space import make_space
 from core.hashes import sha256_of
 from core.importing import space_files
 from core.importing.audited_rows import audit_rows

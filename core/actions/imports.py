@@ -8,7 +8,6 @@ from dataclasses import replace as replace_in
 from functools import partial
 from pathlib import Path
 
-from core import embeddings
 from core.actions import bundles, spaces
 from core.actions.previews import save_columns, with_saved_columns
 from core.actions.runs import set_values
@@ -20,6 +19,7 @@ from core.datasets import SOURCES, PairTable, ScoreTable, fetch
 from core.datasets.fetch import GITHUB, Progress
 from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
+from core.embeddings.load import load_space
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.importing import imported_rows, pack_files, space_files
 from core.importing.external_scores import Importable, name_by_datasets, split_scores
@@ -198,7 +198,7 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     refuse_other_format(path, str(path))
-    file = SpaceFile(embeddings.load_space(path, name, kept=kept))
+    file = SpaceFile(load_space(path, name, kept=kept))
     outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
         found = space_records.find(db, str(outcome.name))

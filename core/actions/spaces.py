@@ -9,12 +9,14 @@ from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import Any
 
-from core import embeddings
 from core.actions import packs
 from core.actions.space_settings import SPACE_SETTINGS, CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
 from core.actions.workspace import Workspace
-from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
-from core.embeddings.encoders import MINILM
+from core.embeddings.build import build_coresponse, build_network, build_response, build_text
+from core.embeddings.encoders import MINILM, Endpoint, build_endpoint, build_sentences
+from core.embeddings.load import load_space
+from core.embeddings.space import Space
+from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
 from core.errors import InputError, NotFound, StateError
 from core.fields.record import keep_identity, values_of
 from core.hashes import sha256_of
@@ -39,16 +41,16 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
         return coresponse_of(_source_labels(workspace, spec, name), name, spec)
     pack = pack_files.read(workspace.settings, spec["pack"], spec["pack_sha256"])
     if pack.kind == "network":
-        return embeddings.build_network(pack.entries, name, spec["columns"], spec["seed"])
+        return build_network(pack.entries, name, spec["columns"], spec["seed"])
     if pack.kind == "lps_response":
         responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.entries.items()}
-        return embeddings.build_response(responses, name)
+        return build_response(responses, name)
     if kind == "sentences":
-        return embeddings.build_sentences(pack.entries, name, spec["model"])
+        return build_sentences(pack.entries, name, spec["model"])
     if kind == "endpoint":
         server = Endpoint(spec["base_url"], spec["model"], workspace.settings.server_access)
-        return embeddings.build_endpoint(pack.entries, name, server)
-    return embeddings.build_text(pack.entries, name, spec["columns"], spec["seed"])
+        return build_endpoint(pack.entries, name, server)
+    return build_text(pack.entries, name, spec["columns"], spec["seed"])
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
@@ -66,9 +68,7 @@ def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
 def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
     """Return a co-response space, built from labelled rows as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
-    return embeddings.build_coresponse(
-        *labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"]
-    )
+    return build_coresponse(*labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"])
 
 
 PACK_OF = {  # kind of a space, as the store has it → the kind of the pack that it is built from; coresponse is of labels
@@ -163,7 +163,7 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     if record.kind == "coresponse":
         _source_labels(workspace, record.spec, record.name)
     try:
-        return embeddings.load_space(path, record.name)
+        return load_space(path, record.name)
     except InputError:
         space = build(workspace, record.kind, record.spec, record.name)
         try:
@@ -180,7 +180,7 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
         if found is None:
             return None
         rows = pairs.frame(db, found.id)
-    return embeddings.coverage(
+    return coverage(
         load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), packs.read_orthologs(workspace, found.organism)
     )
 
@@ -196,7 +196,7 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
         symbols = {each: {*map(str, pairs.frame(db, each.id)[["pert", "gene"]].to_numpy().ravel())} for each in real}
     for dataset, names in symbols.items():
         orthologs = packs.read_orthologs(workspace, dataset.organism)
-        if embeddings.match_symbols(space, sorted(names), orthologs).covered.any():
+        if match_symbols(space, sorted(names), orthologs).covered.any():
             return
         known |= names
     if not known:
@@ -218,7 +218,7 @@ def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> Sy
     with workspace.store.read() as db:
         found = datasets.find(db, dataset)
         rows = pairs.frame(db, found.id)
-    return embeddings.match_symbols(
+    return match_symbols(
         load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), packs.read_orthologs(workspace, found.organism)
     )
 

@@ -17,7 +17,7 @@ from core.cli.base import say, show_deleted, show_list
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
-from core.embeddings import Coverage
+from core.embeddings.symbol_matching import Coverage
 from core.errors import InputError, StateError
 from core.fields.record import make
 from core.store import spaces

@@ -20,7 +20,8 @@ from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.gene_set_files import kind_of_gene_sets, read_gene_sets
 from core.datasets.inspect_logs import Epochs
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
-from core.embeddings import FORMATS, Space, is_checkpoint, load_space
+from core.embeddings.load import FORMATS, is_checkpoint, load_space
+from core.embeddings.space import Space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file, read_head, temporary_folder
 from core.file_limits import MAX_UNPACKED_BYTES

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core import embeddings
 from core.config import Settings
-from core.embeddings import Space
+from core.embeddings.load import load_space
+from core.embeddings.space import Space, save_space
 from core.errors import InputError, StateError
 from core.hashes import sha256_of
 from core.store import Cursor, changes, imports, spaces
@@ -88,7 +88,7 @@ def read_saved(record: SpaceRecord, path: Path) -> Space:
     """Return the vectors in a space's file. Raise StateError if it is gone or has changed, InputError if it is damaged."""
     if not path.exists():
         raise StateError(f"space {record.name}: its file {path.name} is missing in {path.parent}; load or build it again")
-    space = embeddings.load_space(path, record.name)
+    space = load_space(path, record.name)
     if space.sha256 != record.sha256:
         raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")
     return space
@@ -125,4 +125,4 @@ def file_of(settings: Settings, record: SpaceRecord) -> Path:
 def write(space: Space, path: Path) -> None:
     """Write a space's vectors to its file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    embeddings.save_space(space, path)
+    save_space(space, path)

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core import embeddings
+from core.embeddings.space import Space as GeneSpace
+from core.embeddings.symbol_matching import match_symbols
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
@@ -33,13 +34,13 @@ class Space:
 
 
 def space_over(
-    space: embeddings.Space,
+    space: GeneSpace,
     symbols: Sequence[str],
     orthologs: Mapping[str, str] | None = None,
     rebuild: Callable[[Bools], Floats] | None = None,
 ) -> Space:
     """Return a gene space over these symbols, matched by `core.embeddings.symbol_matching`; rebuild: see `Space`."""
-    index = embeddings.match_symbols(space, symbols, orthologs).index
+    index = match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
     return Space(space.name, columns, space.built_from_labels or "", rebuild)
 

@@ -16,7 +16,7 @@ from core.actions import component_loader, derived_runs, launch, run_control, sp
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec

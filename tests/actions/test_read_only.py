@@ -33,7 +33,7 @@ from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
-from core.embeddings import make_space
+from core.embeddings.space import make_space
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import DeskError, ReadOnly

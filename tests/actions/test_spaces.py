@@ -15,7 +15,7 @@ from core.actions import spaces
 from core.actions.imports import ImportOptions, import_paths, import_space, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
-from core.embeddings import Space
+from core.embeddings.space import Space
 from core.errors import InputError, NotFound, StateError
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from core.embeddings import build_coresponse, build_network, build_response, build_text
+from core.embeddings.build import build_coresponse, build_network, build_response, build_text
 from core.errors import InputError
 from core.types import Label
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from core.embeddings import load_space
 from core.embeddings.checkpoints import GENEFORMER_KEY, SCGPT_KEY
+from core.embeddings.load import load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from tests.embeddings.hostile import Calls, touches
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.embeddings import Endpoint, build_endpoint, build_sentences
+from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
 from core.errors import InputError, MissingPackage, NotFound, Unreachable
 from core.net.server_access import ServerAccess
 from tests.llm import canned

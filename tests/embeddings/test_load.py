@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from safetensors.numpy import save_file
 
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.symbols.spelling import spreadsheet_damage
 from tests.cases import zip_of

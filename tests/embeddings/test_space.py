@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from core.embeddings import Space, load_space, make_space, project_to_two_axes, save_space
+from core.embeddings.load import load_space
+from core.embeddings.space import Space, make_space, project_to_two_axes, save_space
 from core.errors import InputError
 
 

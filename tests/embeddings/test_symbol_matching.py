@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.embeddings import Space, coverage, make_space, match_symbols
+from core.embeddings.space import Space, make_space
+from core.embeddings.symbol_matching import coverage, match_symbols
 
 SYMBOLS = st.text("aAbB1", min_size=1, max_size=3)
 

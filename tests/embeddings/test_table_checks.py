@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.errors import InputError
 
 SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]

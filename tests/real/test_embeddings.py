@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.datasets import PairTable, knowledge_packs, read_path
-from core.embeddings import Space, build_network, build_response, build_text, coverage, match_symbols
+from core.embeddings.build import build_network, build_response, build_text
+from core.embeddings.space import Space
+from core.embeddings.symbol_matching import coverage, match_symbols
 from core.errors import UnknownFormat
 
 pytestmark = pytest.mark.real

@@ -14,7 +14,7 @@ from core.cells.anndata_file import open_cells
 from core.cells.screen import LabelSettings, describe_cells, label_screen
 from core.cells.value_facts import measure_values
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
-from core.embeddings import load_space
+from core.embeddings.load import load_space
 from core.errors import InputError
 from core.importing.files import PackFile, SpaceFile, recognise
 from tests.conftest import SHARED_DATA

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core import embeddings
+from core.embeddings.space import make_space
 from core.errors import InputError
 from core.transfer.similarity import (
     ConstantSimilarity,
@@ -59,7 +59,7 @@ def test_vectors_of_any_length_count_alike() -> None:
 
 
 def test_a_gene_space_over_a_datasets_symbols() -> None:
-    given = embeddings.make_space("s", ["A", "B"], np.array([[3.0, 4.0], [0.0, 5.0]]), "here", built_from_labels="x")
+    given = make_space("s", ["A", "B"], np.array([[3.0, 4.0], [0.0, 5.0]]), "here", built_from_labels="x")
     found = space_over(given, ["b", "Mouse", "C"], {"Mouse": "A"})
     np.testing.assert_array_equal(found.columns, [[0, 5], [3, 4], [NAN, NAN]])
     assert (found.name, found.built_from) == ("s", "x")

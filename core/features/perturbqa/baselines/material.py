@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core import embeddings
+from core.embeddings.build import build_network, build_text
+from core.embeddings.space import Space as GeneSpace
 from core.errors import DeskError, InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
@@ -147,9 +148,9 @@ def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
     names = GeneNames(packs.orthologs or {})
     text = network = graph = close = None
     if packs.descriptions is not None:
-        text = _space_over(embeddings.build_text(packs.descriptions, "text"), symbols, names)
+        text = _space_over(build_text(packs.descriptions, "text"), symbols, names)
     if packs.edges is not None:
-        network = _space_over(embeddings.build_network(packs.edges, "network"), symbols, names)
+        network = _space_over(build_network(packs.edges, "network"), symbols, names)
         graph, close = make_graphs(packs, symbols)
     return GeneKnowledge(graph, close, text, network, tuple(str(source) for source in packs.sources.values()))
 
@@ -164,7 +165,7 @@ def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGr
     return make(1), make(CLOSE_SCORE)
 
 
-def _space_over(space: embeddings.Space, symbols: Sequence[str], names: GeneNames) -> Space:
+def _space_over(space: GeneSpace, symbols: Sequence[str], names: GeneNames) -> Space:
     """Return the space over these symbols, each by its own name, or by the first other name in the space."""
     listed = {symbol.casefold() for symbol in space.symbols}
     others = {symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed] for symbol in symbols}

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core import embeddings
 from core.actions import component_loader
 from core.actions import spaces as space_actions
+from core.embeddings.space import project_to_two_axes
+from core.embeddings.symbol_matching import Coverage, Rule
 from core.store import datasets, spaces
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
@@ -26,7 +27,7 @@ all_packs = cache_by("spaces")(from_store(spaces.list_packs))
 
 
 @cache_by("spaces", "datasets", entries=100)
-def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
+def space_coverage(space: str, dataset: str) -> Coverage | None:
     """Return how much of a dataset (id) a space (id) covers."""
     with reading() as db:
         record = spaces.find(db, space)
@@ -39,7 +40,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     with reading() as db:
         record = spaces.find(db, space)
     found = space_actions.match_dataset(read_workspace(), record, dataset)
-    rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
+    rules: tuple[Rule, ...] = ("exact", "case", "ortholog")
     return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
 
 
@@ -85,7 +86,7 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 
     Components are of shape (n_symbols, 2).
     """
-    return embeddings.project_to_two_axes(space_vectors(dataset, space).columns)
+    return project_to_two_axes(space_vectors(dataset, space).columns)
 
 
 @cache_by("spaces", "datasets", entries=50)
