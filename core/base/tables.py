@@ -521,7 +521,7 @@ class _ParquetTable(Table):
         if odd:
             kind = InputError if {"pert", "gene"} <= {*self.schema.names} else UnknownFormat
             raise kind(f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers")
-        self._texts = [field.name for field in self.schema if _is_text(field.type)]
+        self._texts = [field.name for field in self.schema if is_text(field.type)]
         refuse_bomb(name, path.stat().st_size, metadata.num_rows * len(self.schema) * _BYTES_A_CELL, MAX_UNPACKED_BYTES)
         self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
         super().__init__(name, self.schema.names, self._read_rows())
@@ -567,7 +567,8 @@ def _no_parquet(name: str, error: Exception) -> InputError:
     return InputError(f"{name}: cannot be read as parquet ({str(error).splitlines()[0]})")
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type of Arrow is text, with a dictionary or without."""
     import pyarrow as pa
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -579,7 +580,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
     types = pa.types
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-    return _is_text(kind) or any(is_kind(kind) for is_kind in tests)
+    return is_text(kind) or any(is_kind(kind) for is_kind in tests)
 
 
 def json_rows(data: bytes, name: str) -> list[Any] | None:

@@ -104,18 +104,15 @@ def _refuse_roots(where: str, facts: ValueFacts, real: Floats) -> None:
     """Raise InputError unless genes' shares of the values are clearly closer to the real cells' than shares of the squares.
     real: sums of the same genes.
     """
-    as_they_are, squared = (_distance(facts.of_genes[i], real) for i in (0, 2))
+    # half the sum of absolute differences of shares, from 0 to 1
+    shares = (facts.of_genes[i] / facts.of_genes[i].sum() for i in (0, 2))
+    as_they_are, squared = (float(np.abs(each - real / real.sum()).sum() / 2) for each in shares)
     if _CLEARLY * as_they_are <= squared:
         return
     raise InputError(
         f"{where}: {facts.describe()}. Genes' shares of them are {as_they_are:.0%} away from the real cells', those of their "
         f"squares {squared:.0%}. If they are square roots, square them (X = X ** 2), else {ASK}"
     )
-
-
-def _distance(one: Floats, other: Floats) -> float:
-    """Return half the sum of absolute differences of shares, from 0 to 1."""
-    return float(np.abs(one / one.sum() - other / other.sum()).sum() / 2)
 
 
 def _real_sums(facts: ValueFacts, kind: ValueScale, cells: Bools) -> tuple[float, float, float, float]:

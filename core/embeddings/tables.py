@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from core.base.tables import NumberStyle, Table, number_style, text_table
+from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
 from core.embeddings.space import Space, first_line
 from core.embeddings.table_checks import make_imported_space
 from core.errors import InputError, UnknownFormat
@@ -37,13 +37,13 @@ def load_parquet(path: Path, name: str, *, named: bool = False, kept: Collection
     try:
         found = walk_parquet(path, path.name)
         schema = found.schema.to_arrow_schema()
-        texts = [field.name for field in schema if _is_text(field.type)]
+        texts = [field.name for field in schema if is_text(field.type)]
         symbol = _symbol_column(schema.names, texts, path.name)
         lists = [field.name for field in schema if _is_list(field.type)]
         if len(lists) == 1 and not set(schema.names) - {symbol, *lists, *_INDEX_NAMES}:
             return _load_lists(path, name, symbol, lists[0])
         others = [field for field in schema if field.name != symbol]
-        left_out = [] if named else [field.name for field in others if _is_text(field.type)]
+        left_out = [] if named else [field.name for field in others if is_text(field.type)]
         columns = [field.name for field in others if field.name not in left_out]
         of_numbers = [field for field in others if field.name in columns and field.name not in _INDEX_NAMES]
         wrong = [each.name for each in of_numbers if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type))]
@@ -179,11 +179,6 @@ def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
     raise UnknownFormat(f"{source}: columns {list_some(columns)}, expected one called symbol and others of numbers")
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
-
-
 def _space_from_table(table: pa.Table, symbol: str, about: tuple[str, str, Collection[str]], notes: Sequence[str] = ()) -> Space:
     """Return the space from a table. about: the file's name, the space's name, and the columns to keep in any case."""
     source, name, kept = about
@@ -191,7 +186,7 @@ def _space_from_table(table: pa.Table, symbol: str, about: tuple[str, str, Colle
     columns = [column for column in table.column_names if column not in (*left_out, symbol)]
     if not columns:
         raise InputError(f"{source}: no column beside {symbol!r}, expected columns of numbers")
-    if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
+    if not is_text(table.schema.field(symbol).type) or table[symbol].null_count:
         raise InputError(f"{source}: column {symbol!r} has missing symbols or is not text")
     vectors = np.column_stack([table[column].to_numpy() for column in columns])
     numbered = [f"a column of row numbers ({left_out[0]!r}) left out"] if left_out else []

@@ -19,7 +19,6 @@ Starts the process that trains, by an interpreter that has the packages for it, 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -94,10 +93,6 @@ class FinetuneFolder:
     def spec(self) -> FinetuneSpec:
         """Return the specification. Raise NotFound without one, InputError if it was changed or cannot be read."""
         return read_spec(self.path / "spec.json", FinetuneSpec, "fine-tune")
-
-    def read_examples(self, file: Path) -> list[dict[str, Any]]:
-        """Return the lines of one of the two files of examples."""
-        return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
     def losses(self) -> list[dict[str, Any]]:
         """Return the losses so far, in order: step, epoch, and loss or validation_loss."""

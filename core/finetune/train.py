@@ -7,6 +7,7 @@ Prompts and answers as tokens, as the server of the model will see them: only th
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -128,7 +129,7 @@ def _prepare(folder: FinetuneFolder) -> tuple[Any, Any, Hardware]:
     tokenizer = AutoTokenizer.from_pretrained(spec.base)
     longest = settings["length"]
     rows = {
-        name: Dataset.from_list(encode(folder.read_examples(file), tokenizer, longest))
+        name: Dataset.from_list(encode(list(map(json.loads, file.read_text("utf-8").splitlines())), tokenizer, longest))
         for name, file in (("train", folder.train), ("validation", folder.validation))
     }
     model = AutoModelForCausalLM.from_pretrained(spec.base, dtype=torch.bfloat16 if hardware.bf16 else torch.float32)
@@ -250,22 +251,20 @@ def encode(examples: Sequence[Mapping[str, Any]], tokenizer: Any, longest: int) 
     """
     if not getattr(tokenizer, "chat_template", None):
         raise InputError("base: its tokenizer has no chat template, expected a model that chats")
-    encoded = [_encode_one(example, tokenizer) for example in examples]
+    encoded = []
+    for example in examples:
+        messages = [{"role": "user", "content": example["prompt"]}]
+        prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        start = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        answer = f"{end_of_thinking(prompt)}{example['answer']}{tokenizer.eos_token}"
+        end = tokenizer(answer, add_special_tokens=False)["input_ids"]
+        encoded.append({"input_ids": [*start, *end], "labels": [IGNORED] * len(start) + [*end]})
     long = [(len(each["input_ids"]), example["id"]) for each, example in zip(encoded, examples, strict=True)]
     too_long = [(n, name) for n, name in long if n > longest]
     if too_long:
         n, name = max(too_long)
         raise InputError(f"{len(too_long):,} of {len(long):,} rows have more than {longest:,} tokens, {name} {n:,}; raise length")
     return encoded
-
-
-def _encode_one(example: Mapping[str, Any], tokenizer: Any) -> dict[str, list[int]]:
-    messages = [{"role": "user", "content": example["prompt"]}]
-    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    start = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-    answer = f"{end_of_thinking(prompt)}{example['answer']}{tokenizer.eos_token}"
-    end = tokenizer(answer, add_special_tokens=False)["input_ids"]
-    return {"input_ids": [*start, *end], "labels": [IGNORED] * len(start) + [*end]}
 
 
 def end_of_thinking(prompt: str) -> str:

@@ -134,7 +134,12 @@ class RankingFolder:
         """Return the complete evaluations, the latest last."""
         places = [path.parent for path in self.path.glob("evaluations/*/evaluation.json")]
         places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
-        return [_read_evaluation(place) for place in places]
+        read = []
+        for place in places:
+            tables = (pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES))) for name in ("table", "genes"))
+            facts = _read(place / "evaluation.json")
+            read.append(Evaluation(facts, facts.pop("ceilings"), *tables))
+        return read
 
     def manifests(self) -> dict[str, dict[str, Any]]:
         """Return the manifests of the fitted models by name."""
@@ -144,12 +149,6 @@ class RankingFolder:
         """Delete the folder if it belongs to a target ranking."""
         if self.exists:
             remove_folder(self.path)
-
-
-def _read_evaluation(place: Path) -> Evaluation:
-    table, genes = (pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MAX_BYTES))) for name in ("table", "genes"))
-    facts = _read(place / "evaluation.json")
-    return Evaluation(facts, facts.pop("ceilings"), table, genes)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -71,8 +71,7 @@ class RowIndex:
 
     def knows(self, row: int) -> bool:
         """Return whether predictions may learn from the row at this position."""
-        at = int(np.searchsorted(self.known_positions, row))
-        return at < len(self.known_positions) and int(self.known_positions[at]) == row
+        return bool(np.isin(row, self.known_positions))
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming the first."""

@@ -16,7 +16,7 @@ from tests.finetune.cases import EXAMPLE, folder_in, spec
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     folder = folder_in(tmp_path)
     assert folder.spec() == spec(tmp_path / "model")
-    assert folder.read_examples(folder.train) == [EXAMPLE]
+    assert json.loads(folder.train.read_text("utf-8")) == EXAMPLE
     assert folder.losses() == []
     folder.write_losses([{"step": 1, "epoch": 0.5, "loss": 2.0}])
     assert folder.losses() == [{"step": 1, "epoch": 0.5, "loss": 2.0}]
