@@ -39,7 +39,6 @@ _COLUMNS = ("perturbation", "control", "batch", "guide", *READING[2:], "within")
 _FURTHER = (*(option.name for option in options_of(LabelSettings)), "backend", "ray_address")
 
 
-_COUNT = st.column_config.NumberColumn(format="localized")
 _LABELS = ("up", "down", "none")
 
 
@@ -91,13 +90,14 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
         _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
     with st.expander("Every perturbation"):
         shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(columns={"pert": "perturbation"})
-        columns = dict.fromkeys(("n_cells", *_LABELS, "left_out", "rows"), _COUNT)
-        columns["remaining"] = st.column_config.NumberColumn(
-            "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
-        )
-        columns["agreement"] = st.column_config.NumberColumn(
-            format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
-        )
+        columns = {
+            "remaining": st.column_config.NumberColumn(
+                "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
+            ),
+            "agreement": st.column_config.NumberColumn(
+                format="percent", help="The mean share of its replicates (guides or batches) that agree with a gene's label."
+            ),
+        }
         tables.show_table(shown, "perturbations of the screen", columns)
 
 

@@ -107,7 +107,6 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
         files.assign(kind=files["kind"].str.replace("_", " "))[_FILE_COLUMNS],
         "imported files",
         {
-            **{name: st.column_config.NumberColumn(format="localized") for name in ("rows", "rejected")},
             "imported_at": "imported",
             "author": "by",
         },

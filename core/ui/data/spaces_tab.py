@@ -73,7 +73,6 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(axis="columns", how="all"),
         "spaces",
         {
-            **{name: st.column_config.NumberColumn(format="localized") for name in ("genes", "columns")},
             **{
                 name: st.column_config.NumberColumn(format="percent", help="Rows of the dataset with vectors in the space.")
                 for name in ("target gene", "perturbation", "both")
@@ -219,7 +218,6 @@ def _show_packs() -> None:
         ]
     )
     columns = {
-        "entries": st.column_config.NumberColumn(format="localized"),
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
     tables.show_table(table, "knowledge packs", columns)

@@ -27,14 +27,8 @@ from core.ui.shared.widgets import as_text, show_empty
 
 TABLE = "started-runs"  # widget key
 _COLUMNS = {
-    # Values that change during a run have a fixed width, so that no column moves.
-    **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
     "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
-    **{
-        name: st.column_config.NumberColumn(format="localized", width=width)
-        for name, width in (("rows", 60), ("failed", 55), ("tokens spent", 100))
-    },
-    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
+    "rows/s": st.column_config.NumberColumn(format="%.2f"),
 }
 
 
@@ -125,7 +119,11 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
 def _show_details(status: Status) -> None:
     counts = status.counts
     if status.servers:
-        _show_servers(status)
+        titles = {"in_flight": "in flight", "done": "answers", "failed": "faults", "problem": "why"}
+        servers = pd.DataFrame(map(asdict, status.servers))
+        if not status.has_worker:
+            servers = servers[["address", "done", "failed", "tokens"]]
+        tables.show_table(servers.rename(columns=titles), "model servers of a run", height="auto", alt="Model servers")
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
             f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
@@ -146,26 +144,6 @@ def _show_links(run: Run, status: Status) -> None:
         )
     if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
         links.to_rows(run, "Open failed rows", failed="true")
-
-
-def _show_servers(status: Status) -> None:
-    """Show the state of each of several model servers."""
-    live = status.has_worker
-    rows = [
-        {
-            "server": server.address,
-            "state": server.state if live else None,
-            "in flight": server.in_flight if live else None,
-            "answers": server.done,
-            "faults": server.failed,
-            "tokens": server.tokens,
-            "why": server.problem if live else "",
-        }
-        for server in status.servers
-    ]
-    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
-    config = dict.fromkeys(("answers", "tokens"), st.column_config.NumberColumn(format="localized"))
-    tables.show_table(pd.DataFrame(rows)[columns], "model servers of a run", config, height="auto", alt="Model servers")
 
 
 def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:

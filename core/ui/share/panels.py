@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -32,19 +31,14 @@ def show_name(context: PageContext) -> str:
     name = left.text_input("Name", placeholder=usual, max_chars=60, **bind("title")) or usual
     saved = loaders.all_presets(reports.PAGE)
     with right.popover("Saved", width="stretch", help="Saved reports", icon=":material/bookmark:", disabled=not saved):
-        _show_saved(context.workspace, saved)
+        for title, selection in saved.items():
+            st.button(as_text(title), key=f"saved-{title}", on_click=apply_saved, args=(selection, title), width="stretch")
+        if not context.read_only:
+            gone = st.selectbox("Delete a report", list(saved), index=None, key="preset_gone", placeholder="choose")
+            if gone is not None and st.button("Delete report", key="delete-report"):
+                reports.delete_report(context.workspace, gone)
+                confirm(f"Deleted the report {gone}.", links.to_changes)
     return name.strip()
-
-
-def _show_saved(workspace: Workspace, saved: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, selection in saved.items():
-        st.button(as_text(name), key=f"saved-{name}", on_click=apply_saved, args=(selection, name), width="stretch")
-    if workspace.settings.read_only:
-        return
-    gone = st.selectbox("Delete a report", list(saved), index=None, key="preset_gone", placeholder="choose")
-    if gone is not None and st.button("Delete report", key="delete-report"):
-        reports.delete_report(workspace, gone)
-        confirm(f"Deleted the report {gone}.", links.to_changes)
 
 
 def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> None:

@@ -70,30 +70,24 @@ def show_package(run: Run) -> None:
     with explain_errors():
         with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
             package = _make_package(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
-        with download:
-            _show_download(package, f"{run.name.replace(' ', '_')}_track_{track}.zip")
+        valid = is_valid(package.problems)
+        download.download_button(
+            "Download the zip",
+            package.content,
+            f"{run.name.replace(' ', '_')}_track_{track}.zip",
+            "application/zip",
+            type="primary",
+            icon=":material/download:",
+            width="stretch",
+            disabled=not valid,
+            help=None if valid else "A package with errors cannot be submitted; they are listed below.",
+            key="download-zip",
+        )
         _show_verdict(f"{run.name} for track {track}", package.problems)
-        if is_valid(package.problems):
+        if valid:
             sha256 = sha256_of(package.content)
             st.caption(f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
         _show_problems(package.problems, run)
-
-
-def _show_download(package: CheckedPackage, file_name: str) -> None:
-    """Show the button that downloads a package, disabled if the package has errors."""
-    valid = is_valid(package.problems)
-    st.download_button(
-        "Download the zip",
-        package.content,
-        file_name=file_name,
-        mime="application/zip",
-        type="primary",
-        icon=":material/download:",
-        width="stretch",
-        disabled=not valid,
-        help=None if valid else "A package with errors cannot be submitted; they are listed below.",
-        key="download-zip",
-    )
 
 
 def show_check(context: PageContext) -> None:

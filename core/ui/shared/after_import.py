@@ -53,7 +53,13 @@ def show() -> None:
             for show_way in _ways([each for each in results if each.kind not in NOTHING]):
                 show_way()
         for result in results:
-            _show_problem(result)
+            name = as_text(Path(result.path).name)
+            if result.kind in NOTHING:
+                st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
+            elif result.rejected or result.message:
+                rejected = f": **{len(result.rejected):,} rows rejected** (listed under History)" if result.rejected else ""
+                note = f" – {as_text(result.message)}" if result.message else ""
+                (st.warning if result.rejected else st.info)(name + rejected + note)
         if st.button("Close", key="close-import"):
             st.session_state.pop(_OUTCOMES)
             st.rerun()
@@ -115,17 +121,6 @@ def _describe(results: Sequence[Imported]) -> str:
     [file] = new
     rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
     return f"Imported {Path(file.path).name}: {file.kind.replace('_', ' ')}, {rows} in {file.name}."
-
-
-def _show_problem(result: Imported) -> None:
-    """Show that nothing of a file was imported, how many rows were rejected, or a remark; nothing on success."""
-    name = as_text(Path(result.path).name)
-    if result.kind in NOTHING:
-        st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
-    elif result.rejected or result.message:
-        rejected = f": **{len(result.rejected):,} rows rejected** (listed under History)" if result.rejected else ""
-        note = f" – {as_text(result.message)}" if result.message else ""
-        (st.warning if result.rejected else st.info)(name + rejected + note)
 
 
 def show_upload(workspace: Workspace, key: str, options: ImportOptions) -> None:

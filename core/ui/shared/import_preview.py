@@ -80,8 +80,16 @@ def _ask_corrections(preview: Preview, key: str, options: ImportOptions) -> Impo
     places = st.columns(_BOXES)
     chosen: dict[str, str] = {}
     for i, role in enumerate(dict.fromkeys((*column_of, *_USUAL))):
-        column = _choose_column(places[i % _BOXES], role, [c.name for c in preview.columns], column_of.get(role), key)
-        if column is not None and column != column_of.get(role):
+        names, guessed = [c.name for c in preview.columns], column_of.get(role)
+        column = places[i % _BOXES].selectbox(
+            role.replace("_", " "),
+            names,
+            None if guessed is None else names.index(guessed),
+            key=f"role-{role}-{key}",
+            placeholder="none",
+            help=ROLES[role].meaning,
+        )
+        if column is not None and column != guessed:
             chosen[role] = column
     rows, target = st.columns(2)
     where = rows.text_input("Only rows with", placeholder="COLUMN=VALUE", key=f"where-{key}")
@@ -99,11 +107,3 @@ def _ask_corrections(preview: Preview, key: str, options: ImportOptions) -> Impo
 def _said(preview: Preview) -> Mapping[str, str]:
     """Return role → column as a person said it earlier."""
     return {column.role: column.name for column in preview.columns if column.role in ROLES and not column.guessed}
-
-
-def _choose_column(place: Any, role: str, names: list[str], guessed: str | None, key: str) -> str | None:
-    index = None if guessed is None else names.index(guessed)
-    column: str | None = place.selectbox(
-        role.replace("_", " "), names, index, key=f"role-{role}-{key}", placeholder="none", help=ROLES[role].meaning
-    )
-    return column

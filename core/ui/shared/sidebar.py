@@ -159,7 +159,7 @@ def find_hits(
     rows: pd.DataFrame, symbols: Mapping[str, Sequence[str]], wanted: str, query: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """Yield the matches of the typed words in a dataset: symbols that begin with them, then rows with such a pair; each with its
-    link.
+    link: of a row to Rows, in the chosen run or the latest run that has it; to its neighbours if no run has it.
 
     rows: with pert, gene and pair_id. symbols: those of each column, sorted. query: the parameters of every link.
     """
@@ -176,16 +176,12 @@ def find_hits(
     else:
         mask = pert.str.startswith(words[0]) & gene.str.startswith(words[1])
     for row in rows[mask].head(MOST).itertuples():
-        yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": _row_link(str(row.pair_id), query)}
-
-
-def _row_link(pair_id: str, query: Mapping[str, str]) -> str:
-    """Return a link to a row in Rows, of the chosen run or the latest run that has it; to its neighbours if no run has it."""
-    having = loaders.runs_with_row(query["dataset"], pair_id)
-    if not having:
-        return links.page_address("neighbours", **query, row=pair_id)
-    run = query["run"] if query.get("run") in having else having[-1]
-    return links.page_address("rows", dataset=query["dataset"], run=run, row=pair_id)
+        pair_id = str(row.pair_id)
+        link = links.page_address("neighbours", **query, row=pair_id)
+        if having := loaders.runs_with_row(query["dataset"], pair_id):
+            run = query["run"] if query.get("run") in having else having[-1]
+            link = links.page_address("rows", dataset=query["dataset"], run=run, row=pair_id)
+        yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": link}
 
 
 @cache_by("datasets", entries=4, shared=True)

@@ -14,6 +14,7 @@ from core.ui.shared import figure_menu
 LONG = 65  # characters of a text that takes several lines
 MEASURED_ROWS = 500  # rows of a longer table, whose texts are much alike
 TALL_PX = 62  # a row of three lines; Streamlit breaks lines in rows above 4rem alone
+COUNT = st.column_config.NumberColumn(format="localized")
 OPEN = st.column_config.LinkColumn(display_text="open")
 
 
@@ -28,7 +29,8 @@ def show_table(
     """Show a table without its index, with downloads as CSV and Parquet; return the value of `st.dataframe`.
 
     name: of the table on its page, and in its file name; None if it has other downloads or is part of a dossier. columns: its
-    column_config; long texts of other columns take several lines. Further options are those of `st.dataframe`.
+    column_config; other columns have whole numbers with separators, and long texts in several lines. Further options are those
+    of `st.dataframe`.
     """
     frame: pd.DataFrame = cast(Any, table).data if isinstance(table, Styler) else table
     texts = frame.drop(columns=[*(columns or {})], errors="ignore").head(MEASURED_ROWS)
@@ -39,7 +41,7 @@ def show_table(
             table,
             hide_index=True,
             key=key,
-            column_config=dict(columns or {}),
+            column_config={**{name: COUNT for name in frame.select_dtypes("integer")}, **(columns or {})},
             **{"height": "content", "placeholder": "–"} | options,
         )
         if name:

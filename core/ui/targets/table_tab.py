@@ -21,16 +21,11 @@ def show(workspace: Workspace, shown: ShownRanking) -> None:
     show_result(table_of(shown.folder, shown.saved, shown.metric), shown.folder.name, f"targets-{shown.metric}")
     if not workspace.settings.read_only:
         with st.expander("Evaluate with another mask or unit"):
-            _show_form(workspace, shown)
-
-
-def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
-    """Show the form that starts an evaluation."""
-    chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2)
-    chosen |= show_more(EvaluationRequest, "", chosen)
-    st.caption("The cells are read again from their file.")
-    if st.button("Evaluate", key="evaluate-targets"):
-        with explain_errors(), st.spinner("Ranking the genes …"):
-            saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
-            st.query_params["evaluation"] = saved.key
-            confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}.")
+            chosen = show_settings(EvaluationRequest, "", ["unit", "mask"], columns=2)
+            chosen |= show_more(EvaluationRequest, "", chosen)
+            st.caption("The cells are read again from their file.")
+            if st.button("Evaluate", key="evaluate-targets"):
+                with explain_errors(), st.spinner("Ranking the genes …"):
+                    saved = target_ranking.evaluate_saved(workspace, shown.folder.name, make(EvaluationRequest, chosen))
+                    st.query_params["evaluation"] = saved.key
+                    confirm(f"{shown.folder.name}: evaluated on {evaluation_title(saved.settings)}.")

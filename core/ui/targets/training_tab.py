@@ -38,7 +38,14 @@ def show(workspace: Workspace, folder: RankingFolder | None) -> None:
         watch_job(workspace, KIND.name, folder.name)
         _show_curves(folder)
         if (folder.path / "data.json").is_file():
-            _show_origin(folder)
+            split = folder.split()
+            parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation"
+            parts += f", {len(split.test):,} for testing"
+            notes = " ".join(folder.data().notes)
+            st.caption(as_text(f"{folder.request().source.name} · split {split.name}: {parts}. {notes}"))
+            for name, manifest in folder.manifests().items():
+                for note in manifest["notes"]:
+                    st.caption(as_text(f"{name}: {note}"))
     if not workspace.settings.read_only:
         with st.expander("Train on cells", expanded=folder is None):
             _show_form(workspace)
@@ -58,15 +65,6 @@ def _show_curves(folder: RankingFolder) -> None:
             chart = curves.figure(history.assign(y=history[measure]), "epoch or round", words)
             caption = f"{folder.name} · ★ the chosen epoch or round · no interval"
             show_figure(chart, history, f"targets-{measure}", words.capitalize(), caption)
-
-
-def _show_origin(folder: RankingFolder) -> None:
-    split, request = folder.split(), folder.request()
-    parts = f"{len(split.train):,} training conditions, {len(split.validation):,} for validation, {len(split.test):,} for testing"
-    st.caption(as_text(f"{request.source.name} · split {split.name}: {parts}. {' '.join(folder.data().notes)}"))
-    for name, manifest in folder.manifests().items():
-        for note in manifest["notes"]:
-            st.caption(as_text(f"{name}: {note}"))
 
 
 def _show_form(workspace: Workspace) -> None:
