@@ -36,12 +36,13 @@ def show_table(
     texts = frame.drop(columns=[*(columns or {})], errors="ignore").head(MEASURED_ROWS)
     if texts.map(lambda value: len(str(value)) > LONG).to_numpy().any():
         options = {"row_height": TALL_PX} | options
+    counts: dict[Any, Any] = dict.fromkeys(frame.select_dtypes("integer"), COUNT)
     with st.container(gap=None, key=f"table-{name}" if name else None):
         shown = st.dataframe(
             table,
             hide_index=True,
             key=key,
-            column_config={**{name: COUNT for name in frame.select_dtypes("integer")}, **(columns or {})},
+            column_config=counts | dict(columns or {}),
             **{"height": "content", "placeholder": "–"} | options,
         )
         if name:
