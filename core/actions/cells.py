@@ -39,7 +39,6 @@ from core.importing.other_formats import refuse_other_format
 from core.jobs.folder import JobFolder
 from core.jobs.state import last_heartbeat, status_of
 from core.jobs.work import work_on
-from core.label_marks import LabelMarks
 from core.store import Cursor, changes, datasets, imports, pairs
 from core.store.datasets import Dataset
 from core.system_errors import explain
@@ -144,7 +143,9 @@ def _label(
     else:
         labels = label_screen(path, settings, say) if is_cell_file(path) else label_changes(path, settings)
     record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
-    target = existing or _dataset(name, labels, context, marks_of(record))
+    target = existing or Dataset(
+        sha256_of(name)[:8], name, organism_of(labels.genes), context, "imported", marks=marks_of(record)
+    )
     with workspace.change("label cells", str(path)) as (db, detail):
         detail |= {"name": target.name, **record}
         if existing is None:
@@ -165,12 +166,6 @@ def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Data
     if any(dataset.name == name for dataset in datasets.list_all(db)):
         raise StateError(f"{path}: dataset {name!r} exists, with other content; choose another --name, or undo its import first")
     return None
-
-
-def _dataset(name: str, labels: ScreenLabels, context: str, marks: LabelMarks) -> Dataset:
-    organism = organism_of(labels.genes)
-    key = sha256_of(name)[:8]
-    return Dataset(key, name, organism, context, "imported", marks=marks)
 
 
 def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:

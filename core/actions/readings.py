@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.audit.rules.registry import answer_by_rule
 from core.engine.dependencies import load_pairs, load_texts
-from core.engine.request import Expectation, RunRequest
+from core.engine.request import Expectation, Rate, RunRequest, expect
 from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound, StateError, Unreachable
 from core.features.arguments.finding_kinds import kind_of
@@ -138,16 +137,9 @@ def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
         earlier = calls.averages(db, plan.spec.method, plan.spec.model)
     per_character, form_tokens = asyncio.run(_count_tokens(workspace, plan, prompts))
     completion, seconds = (form_tokens, None) if earlier is None else earlier[1:]
-    total, answers = per_character * sum(map(len, prompts)), len(prompts) * completion
+    rate = Rate(per_character * sum(map(len, prompts)) / len(prompts), completion, seconds)
     price = model_servers.price_at(workspace, plan.request.endpoint, plan.spec.model)
-    expected = Expectation(
-        calls=len(prompts),
-        prompt_tokens=total,
-        completion_tokens=answers,
-        seconds=None if seconds is None else math.ceil(len(prompts) / plan.request.concurrency) * seconds,
-        money=None if price is None else price.of(total, answers),
-    )
-    return ReadingEstimate(texts, expected, earlier is not None)
+    return ReadingEstimate(texts, expect(len(prompts), plan.request.concurrency, rate, price), earlier is not None)
 
 
 def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:

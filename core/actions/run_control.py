@@ -194,7 +194,6 @@ def resume(workspace: Workspace, run: str, *, settings: ExecutionSettings | None
         raise StateError(f"resume {found.name}: every row is finished{again}")
     if status.state == "running":
         raise StateError(f"resume {found.name}: process {status.pid} is working on it, expected a run that is not running")
-    workspace.refuse_if_read_only("resume", found.name)
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)
@@ -215,7 +214,6 @@ def retry(workspace: Workspace, run: str, *, settings: ExecutionSettings | None 
     if status.state in LIVE_STATES:
         doing = f"process {status.pid} is working on it" if status.has_worker else "its worker is starting"
         raise StateError(f"retry {found.name}: {doing}, expected a run that is not running")
-    workspace.refuse_if_read_only("retry", found.name)
     refuse_unlisted(workspace, settings or folder.execution_settings())
     if settings is not None:
         check_change(workspace, folder, status, settings)

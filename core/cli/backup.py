@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from core.actions import backups
-from core.cli.base import ReplaceFile, show
+from core.cli.base import Out, Replace, show
 
 app = typer.Typer()
 
@@ -16,8 +16,8 @@ app = typer.Typer()
 @app.command()
 def backup(
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="The file to write.")],
-    replace: ReplaceFile = False,
+    out: Out,
+    replace: Replace = False,
 ) -> None:
     """Write the whole workspace to one file, also while runs write."""
     written = backups.back_up(context.obj, out, replace=replace)

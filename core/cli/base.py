@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,14 +20,14 @@ from core.texts import cell_text, printable, shorten, table_lines
 from core.version import describe
 
 if TYPE_CHECKING:
-    from core.actions.workspace import Workspace
     from core.store.runs import Run
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 _LONGEST_LINE = 1_500  # characters of a line on standard error
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process continues.")]
-ReplaceFile = Annotated[bool, typer.Option("--replace", help="Replace an existing file.")]
+Out = Annotated[Path, typer.Option(help="The file to write.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace what is there already.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,16 +53,14 @@ def workspace(
     Output.progress = progress
     opened = open_workspace(load_settings(folder))
     assert isinstance(context.command, LazyGroup)
-    before_use = _settle_once() if context.command.settles(context.invoked_subcommand) else None
+    before_use = None
+    if context.command.settles(context.invoked_subcommand):
+        from core.actions.jobs import SettleOnce
+
+        before_use = SettleOnce()
     context.obj = replace(opened, before_use=before_use, remark=cache(say))
     log.scrub_output(opened.settings)
     log.configure(opened.settings, context.invoked_subcommand or "command")
-
-
-def _settle_once() -> Callable[[Workspace], None]:
-    from core.actions.jobs import SettleOnce
-
-    return SettleOnce()
 
 
 def say(text: str) -> None:

@@ -13,7 +13,7 @@ from core.actions.space_settings import CoresponseSettings, NetworkSettings, Res
 from core.actions.workspace import Workspace
 from core.base.result import Summary, to_json
 from core.cli import names
-from core.cli.base import say, show_deleted, show_list
+from core.cli.base import Replace, say, show_deleted, show_list
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import takes
@@ -26,7 +26,6 @@ from core.store.spaces import SpaceRecord
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", help="The space's name.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing space of that name.")]
 
 
 def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:

@@ -13,7 +13,7 @@ import typer
 from core.actions import launch, model_servers, run_control
 from core.base.result import fields_of
 from core.cli import names
-from core.cli.base import Detach, say, say_if_named_otherwise, say_progress, show
+from core.cli.base import Detach, Replace, say, say_if_named_otherwise, say_progress, show
 from core.cli.names import RunName
 from core.cli.run_status import show_status
 from core.cli.settings import listing, takes
@@ -52,7 +52,7 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="An option of the method, such as shots=4 or prompts=FILE."),
     ] = None,
     detach: Detach = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
+    replace: Replace = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
     known = method_named(method)

@@ -17,7 +17,7 @@ from core.actions.workspace import Workspace
 from core.base.result import plain
 from core.base.roles import TableOptions
 from core.cli import names
-from core.cli.base import ReplaceFile, say, say_progress, show, show_list
+from core.cli.base import Replace, say, say_progress, show, show_list
 from core.cli.lazy_group import Output
 from core.cli.names import RunName
 from core.cli.progress import working
@@ -46,7 +46,7 @@ def import_(
         str | None, typer.Option(help="The dataset that the rows belong to.", autocompletion=names.complete_dataset)
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
+    replace: Replace = False,
     de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
     direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
     epochs: Annotated[
@@ -161,7 +161,7 @@ def export(
     ] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
-    replace: ReplaceFile = False,
+    replace: Replace = False,
 ) -> None:
     """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.cli.base import show_list
+from core.cli.base import Replace, show_list
 from core.cli.settings import takes
 from core.engine.request import ModelRequest
 from core.fields.record import make
@@ -21,7 +21,7 @@ def gene_sets(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
     chosen: dict[str, Any],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace existing tables.")] = False,
+    replace: Replace = False,
 ) -> None:
     """Let a model describe what the genes of each set share. ROUGE-1 recall scores it against a person's description, if any."""
     from core.actions.gene_sets import summarise_gene_sets

@@ -14,7 +14,7 @@ from core.actions import site as site_action
 from core.actions.report_finders import finders_of
 from core.cli import names
 from core.cli import walk as walk_commands
-from core.cli.base import ReplaceFile, say, show, show_deleted, show_file
+from core.cli.base import Out, Replace, say, show, show_deleted, show_file
 from core.cli.names import RunName
 from core.errors import InputError
 from core.fields.setting import split_names
@@ -66,7 +66,7 @@ def new(
     abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
     authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
     walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
+    replace: Replace = False,
 ) -> None:
     """Save under a name what a report shows."""
     with context.obj.store.read() as db:
@@ -96,9 +96,9 @@ def list_(context: typer.Context) -> None:
 def build(
     context: typer.Context,
     name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
+    out: walk_commands.Page,
     slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
-    replace: ReplaceFile = False,
+    replace: Replace = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
@@ -134,10 +134,10 @@ def figure(
 @app.command()
 def fusion(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="A saved fusion, by name or id.", autocompletion=names.complete_run)],
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    run: RunName,
+    out: Out,
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
-    replace: ReplaceFile = False,
+    replace: Replace = False,
 ) -> None:
     """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
 
@@ -160,7 +160,7 @@ def site(
             autocompletion=names.complete_walk,
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
+    replace: Replace = False,
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
     links = Links(context.obj.settings.base_url or AT_HOME)

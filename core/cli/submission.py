@@ -10,7 +10,7 @@ import typer
 
 from core.actions import submissions
 from core.cli import names
-from core.cli.base import ReplaceFile, say, show
+from core.cli.base import Out, Replace, say, show
 from core.cli.names import DatasetName, RunName
 from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem, list_names
@@ -48,12 +48,12 @@ def package(
     context: typer.Context,
     run: RunName,
     track: Annotated[Track, typer.Option(help="A, B or C.")],
-    out: Annotated[Path, typer.Option(help="The zip to write.")],
+    out: Out,
     rows: Rows = "",
     prompt: Annotated[Path | None, typer.Option(help="A prompt.txt, for a run that did not record its prompt.")] = None,
     tools: Annotated[Path | None, typer.Option(help="A folder of tools to use instead of the run's own.")] = None,
     fusion_trace: Annotated[bool, typer.Option("--fusion-trace", help="Add the fusion's arithmetic to each trace.")] = False,
-    replace: ReplaceFile = False,
+    replace: Replace = False,
 ) -> None:
     """Write a run as a submission. If the check finds errors, nothing is written and the exit status is 1."""
     options = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)

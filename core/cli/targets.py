@@ -10,7 +10,7 @@ import typer
 
 from core.actions import target_ranking
 from core.cli import names
-from core.cli.base import say, say_progress, show_deleted
+from core.cli.base import Replace, say, say_progress, show_deleted
 from core.cli.results import show_result
 from core.cli.settings import takes
 from core.errors import InputError, NotFound
@@ -38,7 +38,7 @@ def train(
     context: typer.Context,
     chosen: dict[str, Any],
     file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a target ranking of that name.")] = False,
+    replace: Replace = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
     folder = target_ranking.train(context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace)
@@ -110,10 +110,7 @@ def delete(
 
 
 @app.command(hidden=True)
-def work(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The target ranking.", autocompletion=names.complete_ranking)],
-) -> None:
+def work(context: typer.Context, name: str) -> None:
     """Train the missing models of a target ranking. The page starts this in a separate process."""
     target_ranking.work_on(context.obj, name, say)
 

@@ -12,7 +12,7 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.derived_runs import FusionRequest, KnnRequest
 from core.actions.workspace import Workspace
 from core.cli import names
-from core.cli.base import say_if_named_otherwise
+from core.cli.base import Replace, say_if_named_otherwise
 from core.cli.names import DatasetName
 from core.cli.progress import working
 from core.cli.results import show_result
@@ -33,7 +33,6 @@ from core.types import Flag
 
 app = typer.Typer()
 
-Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
 
 

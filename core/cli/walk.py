@@ -9,7 +9,7 @@ import typer
 
 from core.actions import machine_names, walks
 from core.cli import names
-from core.cli.base import ReplaceFile, show_deleted, show_file, show_list
+from core.cli.base import Replace, show_deleted, show_file, show_list
 from core.report.printing import as_pdf
 from core.report.walk import AT_HOME, Links, walk_file
 from core.store import datasets
@@ -18,6 +18,7 @@ from core.store import walks as stored
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The walk-through's name.", autocompletion=names.complete_walk)]
+Page = Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")]
 Dataset = Annotated[
     str | None,
     typer.Option(help="Its dataset, if several have a walk-through of that name.", autocompletion=names.complete_dataset),
@@ -38,9 +39,9 @@ def list_(context: typer.Context) -> None:
 def export(
     context: typer.Context,
     name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF if its name ends in .pdf.")],
+    out: Page,
     dataset: Dataset = None,
-    replace: ReplaceFile = False,
+    replace: Replace = False,
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its view."""
     links = Links(context.obj.settings.base_url or AT_HOME)

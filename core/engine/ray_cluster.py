@@ -91,30 +91,27 @@ class Cluster:
         self.ray._private.worker.print_to_stdstream = _log_lines
         self._own = contextlib.ExitStack()
         try:
-            self._start() if not address else self._join(address)
+            self._connect(address)
         except (self.ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
             self.close()
             which = f"ray address {address}: cannot join a cluster" if address else "ray: cannot start a cluster here"
             raise Unreachable(f"{which} ({' '.join(str(error).split())})") from error
 
-    def _start(self) -> None:
-        from ray._private import ray_constants
+    def _connect(self, address: str) -> None:
+        how: dict[str, Any] = {"address": address}
+        if not address:
+            from ray._private import ray_constants
 
-        ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
-        # For Ray's logs and sockets; a socket's path has at most 107 bytes.
-        folder = self._own.enter_context(temporary_folder("ray", Path("/tmp")))
-        how = {"include_dashboard": False, "object_store_memory": OWN_STORE_BYTES, "_temp_dir": str(folder)}
-        self._init(address="local", _node_ip_address="127.0.0.1", **how)
-
-    def _join(self, address: str) -> None:
-        if address != "auto":
+            ray_constants.ENABLE_RAY_CLUSTER = False  # as the environment says, if Ray was imported before
+            # For Ray's logs and sockets; a socket's path has at most 107 bytes.
+            folder = self._own.enter_context(temporary_folder("ray", Path("/tmp")))
+            how = {"address": "local", "_node_ip_address": "127.0.0.1", "include_dashboard": False, "_temp_dir": str(folder)}
+            how["object_store_memory"] = OWN_STORE_BYTES
+        elif address != "auto":
             from ray._private.services import canonicalize_bootstrap_address
 
             # Ray replaces a loopback address by this machine's own, and retries for minutes if no cluster listens there.
             check_cluster(canonicalize_bootstrap_address(address) or address)
-        self._init(address=address)
-
-    def _init(self, **how: Any) -> None:
         # So that nodes with this checkout at the same path run it; other nodes need it installed.
         paths = self.ray.job_config.JobConfig(_py_driver_sys_path=[str(REPOSITORY)])
         with without_secrets(keep=("RAY_AUTH_TOKEN",)):  # Ray's processes get this environment

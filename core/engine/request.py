@@ -195,7 +195,7 @@ class Rate:
 
     prompt_tokens: float
     completion_tokens: float
-    seconds: float
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,4 +248,5 @@ def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price 
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens
     money = None if price is None else price.of(prompt, completion)
-    return Expectation(calls, prompt, completion, math.ceil(calls / concurrency) * rate.seconds, money)
+    seconds = None if rate.seconds is None else math.ceil(calls / concurrency) * rate.seconds
+    return Expectation(calls, prompt, completion, seconds, money)

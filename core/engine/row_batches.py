@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,7 +87,7 @@ def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
         start = batch.end
 
 
-def read_piece(piece: Piece, most_rows: int = sys.maxsize) -> RowBatch:
+def read_piece(piece: Piece, most_rows: int) -> RowBatch:
     """Return the lines of a piece, for at most `most_rows` rows, up to the first invalid line."""
     entries, end, damage = _Entries(), piece.start, None
     try:

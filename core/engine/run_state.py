@@ -20,7 +20,6 @@ import asyncio
 import contextlib
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
@@ -110,7 +109,7 @@ def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
 
 def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
     """Record how the work on a run ended; the last thing that a worker writes."""
-    write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
+    write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total})
 
 
 def state_of(folder: RunFolder) -> tuple[State, str]:

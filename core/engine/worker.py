@@ -194,7 +194,10 @@ class _Worker:
                 return
             left = self._tokens_left()
             if left is not None and left <= 0:
-                self._stop("budget", f"{self._describe_spent()} are spent, {self.settings.token_budget:,} were allowed")
+                n = self.spending.estimated
+                estimated = f" ({n:,} of them estimated: the server counts none)" if n else ""
+                spent = f"{self.spending.so_far.tokens + n:,} tokens{estimated} are spent"
+                self._stop("budget", f"{spent}, {self.settings.token_budget:,} were allowed")
                 return
             pair = todo.popleft()
             row = await self.watch.follow(pair, partial(predict, pair))
@@ -207,12 +210,6 @@ class _Worker:
         """Return how many tokens may still be spent, None for any number."""
         budget = self.settings.token_budget
         return None if budget is None else budget - self.spending.so_far.tokens - self.spending.estimated
-
-    def _describe_spent(self) -> str:
-        """Return "1,234 tokens", and how many of them are an estimate."""
-        n_estimated = self.spending.estimated
-        estimated = f" ({n_estimated:,} of them estimated: the server counts none)" if n_estimated else ""
-        return f"{self.spending.so_far.tokens + n_estimated:,} tokens{estimated}"
 
     def _describe_end(self) -> str:
         """Return the remarks on a run whose rows are all finished: why all of them failed, or that another model answered; "" for
