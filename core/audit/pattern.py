@@ -14,11 +14,6 @@ MOST_SECONDS = 20.0  # for all texts; the published run's 7,252 briefs take 0.01
 _AT_A_TIME = 64  # number of texts between two checks of the time
 
 
-def check_pattern(pattern: str, where: str) -> None:
-    """Raise InputError, starting with `where`, unless RE2 can search this regular expression."""
-    _search(pattern, [""], where)
-
-
 def search_pattern(pattern: str, texts: Sequence[str], where: str, begun: float | None = None) -> list[bool]:
     """Return whether each text matches a pattern, ignoring case.
 

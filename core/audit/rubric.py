@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from core.audit.pattern import check_pattern
+from core.audit.pattern import search_pattern
 from core.errors import InputError
 from core.fields.record import identity_of, part
 from core.fields.setting import setting
@@ -96,7 +96,7 @@ class Rubric:
         if unknown is not None:
             raise InputError(f"rubric {self.name}: an example's answer is {unknown!r}, expected {', '.join(self.answers)}")
         if self.pattern:
-            check_pattern(self.pattern, f"rubric {self.name}")
+            search_pattern(self.pattern, [""], f"rubric {self.name}")
 
     json_properties = ("judge", "built_in")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.fields.setting import Option
 
 Complete = Callable[[typer.Context, str], list[str]]
-ListNames = Callable[["Workspace"], Iterable[str]]
+ListNames = Callable[["Workspace"], Iterable[Any]]  # names, or records that have one
 
 
 def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") -> Complete:
@@ -33,7 +33,8 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
 
         before, between, last = begun.rpartition(mark) if several else ("", "", begun)
         try:
-            names = dict.fromkeys(list_names(open_workspace(load_settings(context.find_root().params.get("folder")))))
+            listed = list_names(open_workspace(load_settings(context.find_root().params.get("folder"))))
+            names = dict.fromkeys(str(getattr(each, "name", each)) for each in listed)
             found = [f"{before}{between}{name}" for name in names if name.startswith(last) and not (several and "," in name)]
         except (DeskError, OSError):
             return []
@@ -43,8 +44,8 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
 
 
 def _as_words(found: list[str]) -> list[str]:
-    """Return what is found as the shell inserts it."""
-    return list(map(_as_word, found)) if _is_typed_bare() else found
+    """Return what is found as the shell inserts it: as one word each."""
+    return [re.sub(r"([^\w@%+=:,./-])", r"\\\1", name) for name in found] if _is_typed_bare() else found
 
 
 def _is_typed_bare() -> bool:
@@ -55,19 +56,10 @@ def _is_typed_bare() -> bool:
     return is_bash and not typed.startswith(("'", '"'))
 
 
-def _as_word(name: str) -> str:
-    """Return a name as one word of a shell."""
-    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", name)
+def _stored(source: Reference, names_of: Callable[[Any], Iterable[Any]] = list) -> ListNames:
+    """Return what lists what a function of the store lists."""
 
-
-def _named(records: Iterable[Any]) -> list[str]:
-    return [record.name for record in records]
-
-
-def _stored(source: Reference, names_of: Callable[[Any], Iterable[str]] = _named) -> ListNames:
-    """Return what lists the names of what a function of the store lists."""
-
-    def list_names(workspace: Workspace) -> Iterable[str]:
+    def list_names(workspace: Workspace) -> Iterable[Any]:
         with workspace.store.read() as db:
             return names_of(resolve(source)(db))
 
@@ -75,8 +67,8 @@ def _stored(source: Reference, names_of: Callable[[Any], Iterable[str]] = _named
 
 
 def _saved(source: Reference) -> ListNames:
-    """Return what lists the names of what a function of a workspace lists."""
-    return lambda workspace: _named(resolve(source)(workspace))
+    """Return what lists what a function of a workspace lists."""
+    return lambda workspace: resolve(source)(workspace)
 
 
 def _jobs(workspace: Workspace) -> list[str]:
@@ -96,7 +88,7 @@ complete_walk = _complete(_stored("core.store.walks:list_all", lambda walks: [na
 complete_hypothesis = _complete(_stored("core.store.hypotheses:list_all"))
 complete_job = _complete(_jobs)
 complete_method = _complete(lambda _: resolve("core.methods.base:methods")())
-complete_report = _complete(lambda workspace: resolve("core.actions.reports:saved_reports")(workspace))
+complete_report = _complete(_saved("core.actions.reports:saved_reports"))
 complete_rubric, complete_rubrics = _complete(_RUBRICS), _complete(_RUBRICS, several=True)
 complete_experiment_kind = _complete(lambda _: resolve("core.features.experiments.registry:kinds")())
 complete_experiment = _complete(_saved("core.features.experiments.engine:list_saved"))
@@ -134,10 +126,8 @@ def complete_option(option: Option) -> Complete | None:
     """Return what completes a declared setting that has choices or names what a workspace holds; None of another."""
     if option.choices:
         return _complete_choice(option)
-    of_names = {
-        **{"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack},
-        "ranking": complete_ranking,
-    }
+    of_names = {"dataset": complete_dataset, "run": complete_run, "method": complete_method, "pack": complete_pack}
+    of_names["ranking"] = complete_ranking
     of_named = {"run": complete_run, "runs": complete_runs, "spaces": complete_spaces}
     if option.kind is Mapping:
         return _complete_reference if option.about.names else None

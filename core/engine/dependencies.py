@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.engine.spec import ExecutionSettings, RunSpec, dataset_sha256
+from core.engine.spec import RunSpec, dataset_sha256
 from core.errors import InputError, NotFound, StateError
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
@@ -14,10 +14,8 @@ from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.jobs.state import HEARTBEAT_EVERY_S
 from core.llm.client import Client
-from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply
 from core.llm.reply_cache import ReplyCache
-from core.llm.server_pool import ServerPool
 from core.methods.base import (
     AsksAgain,
     Context,
@@ -105,13 +103,6 @@ def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | N
     return SourceClient(
         dependencies.source_settings(), "live" if sources == "web" else "offline", spec.options.get("literature", "passage")
     )
-
-
-def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: Callable[[str], object]) -> ServerPool | None:
-    """Return the model servers of a run with several; None for one. say: called with a line on each event."""
-    if not settings.has_several:
-        return None
-    return ServerPool(settings.servers, endpoint, model, settings.concurrency, say)
 
 
 def build_context(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
+from core.engine.dependencies import Dependencies, RetryCache, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
 from core.engine.ray_cluster import check_ray
@@ -174,7 +174,10 @@ class _Worker:
         endpoint = self.settings.endpoint(self.dependencies.access)
         path = self.dependencies.cache if self.settings.cached else None
         cache = None if path is None else RetryCache(path, self.journal.progress.rejected_keys)
-        self.pool = self.reporter.pool = open_pool(self.settings, endpoint, self.spec.model, self.reporter.log)
+        if self.settings.has_several:
+            log, at_once = self.reporter.log, self.settings.concurrency
+            self.pool = ServerPool(self.settings.servers, endpoint, self.spec.model, at_once, log)
+            self.reporter.pool = self.pool
         client = Client(endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool)
         client.on_call = self._count_spending
         self.client = client

@@ -54,14 +54,6 @@ def choose_dataset(db: Cursor, table: PairTable, path: str, options: ImportOptio
     return DatasetChoice(dataset, False, reason)
 
 
-def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> DatasetChoice:
-    """As `choose_dataset`, and create the dataset if it is new."""
-    choice = choose_dataset(db, table, path, options)
-    if choice.is_new:
-        datasets.add(db, choice.dataset)
-    return choice
-
-
 def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     """Return the name of the dataset that rows belong to if nobody says which, and why."""
     ids = [pair.pair_id for pair in table.pairs]

@@ -88,19 +88,16 @@ def name_by_datasets(db: Cursor, table: ScoreTable, options: ImportOptions) -> S
 
 def _file_of(table: ScoreTable, columns: Columns, zeros: Zeros) -> SubmissionFile:
     spool = RowSpool()
-    read = _without_zeros(table) if zeros == "not-covered" else table
-    run = run_of(read, columns, spool.add)
+    if zeros == "not-covered":  # then an exact 0 is an empty cell
+        kept = {name: tuple(number or None for number in numbers) for name, numbers in table.columns.items()}
+        table = replace(table, columns=kept)
+    run = run_of(table, columns, spool.add)
     if zeros == "not-covered":
         sha256 = sha256_of(f"{run.sha256} zeros={zeros}")
         run = replace(run, spec={**run.spec, "zeros": zeros}, sha256=sha256, note=f"{run.note} Rows with 0 are not covered.")
     elif not zeros:
         run = replace(run, remark=" ".join(filter(None, (run.remark, *_ask_about_zeros(table, columns)))))
     return SubmissionFile(run, spool.finish())
-
-
-def _without_zeros(table: ScoreTable) -> ScoreTable:
-    """Return a table in which an exact 0 is an empty cell."""
-    return replace(table, columns={name: tuple(number or None for number in numbers) for name, numbers in table.columns.items()})
 
 
 def _ask_about_zeros(table: ScoreTable, columns: Columns) -> Iterator[str]:

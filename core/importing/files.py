@@ -149,7 +149,9 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
     to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
     while to_look_at:  # a list, since folders may be nested deeper than calls
         if not recursive and len(found) + len(to_look_at) > MOST_FILES:
-            raise InputError(f"{_name_all(paths)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}")
+            raise InputError(
+                f"{shorten(', '.join(map(str, paths)), 300)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}"
+            )
         path, chosen, above = to_look_at.pop()
         problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
         try:
@@ -171,10 +173,6 @@ def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
             continue
         to_look_at += [(each, False, above | {here}) for each in inside]
     return found
-
-
-def _name_all(paths: list[Path]) -> str:
-    return shorten(", ".join(map(str, paths)), 300)
 
 
 def _refuse_whole_disk(path: Path) -> None:

@@ -13,7 +13,7 @@ from core.datasets import PairTable, SubmissionTable, challenge
 from core.datasets.cell_lines import CellLine, combine_files
 from core.hashes import sha256_of
 from core.importing import pack_files, run_writer
-from core.importing.dataset_choice import dataset_of_pairs
+from core.importing.dataset_choice import choose_dataset
 from core.importing.external_scores import run_name
 from core.importing.files import SubmissionFile
 from core.importing.import_target import (
@@ -28,7 +28,7 @@ from core.importing.import_target import (
     refuse_empty_import,
 )
 from core.scoring.score_result import same_runs_sentence
-from core.store import Cursor, file_rows, imports, pairs, runs
+from core.store import Cursor, datasets, file_rows, imports, pairs, runs
 from core.store.datasets import Dataset
 from core.texts import NO_LABEL
 from core.types import Label, Rejected
@@ -36,8 +36,10 @@ from core.types import Label, Rejected
 
 def write_pairs(db: Cursor, settings: Settings, table: PairTable, path: str, options: ImportOptions) -> Imported:
     """Add the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
-    choice = dataset_of_pairs(db, table, path, options)
+    choice = choose_dataset(db, table, path, options)
     target = choice.dataset
+    if choice.is_new:
+        datasets.add(db, target)
     if table.cell_line is not None:
         return write_file(db, settings, table, path, target, options)
     known = pairs.labels(db, target.id)

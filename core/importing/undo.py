@@ -14,12 +14,6 @@ from core.store import Cursor, changes, datasets, file_rows, imports, pairs, run
 from core.store.imports import Import
 
 
-def find_import(db: Cursor, name: str) -> Import:
-    """Return an import by id, file or run name; raise NotFound for any other name."""
-    by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
-    return by_run or imports.find(db, name)
-
-
 def delete_import(db: Cursor, settings: Settings, found: Import, *, with_runs: bool) -> list[Callable[[], None]]:
     """Delete what an import brought, and its record; return what deletes the files of that after the transaction.
 

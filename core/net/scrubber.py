@@ -39,7 +39,9 @@ class Scrubber:
         either case), in Base64, also behind a user's name or "Bearer", and broken over lines."""
         if self._long and _may_hold(self._long, text):
             text = _pattern(self._long).sub(HIDDEN, text)
-        return _hide_short(text, self._short) if self._short else text
+        for start, end in reversed(list(_find_short(text, self._short))):
+            text = f"{text[:start]}{HIDDEN}{text[end:]}"
+        return text
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Return where secrets stand in a text, and where one was taken out of it: begins and ends."""
@@ -71,13 +73,6 @@ class Scrubber:
 def escapes_of(secret: str) -> set[bytes]:
     """Return the spellings of a secret in a file: as it is, and as JSON, HTML and a URL escape it."""
     return {text.encode() for text in (secret, json.dumps(secret)[1:-1], html.escape(secret), quote(secret, safe=""))}
-
-
-def _hide_short(text: str, secrets: tuple[str, ...]) -> str:
-    """Return the text without the short secrets that follow a name of what is secret."""
-    for start, end in reversed(list(_find_short(text, secrets))):
-        text = f"{text[:start]}{HIDDEN}{text[end:]}"
-    return text
 
 
 def _find_short(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -151,12 +146,10 @@ def _numbers(character: str) -> Iterator[str]:
 
 
 def _character_pattern(character: str) -> str:
-    escapes = [
-        *_numbers(character),
-        *({" ": [r"\+"], "/": [r"\\+/"], '"': [r"\\+\"", "&quot;"], "\\": [r"\\\\+"]}.get(character, [])),
-        *({"&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], "'": [r"\\+'", "&\\#x27;"]}.get(character, [])),
-        re.escape(character),  # last, since it may be how another begins
-    ]
+    named = {" ": [r"\+"], "/": [r"\\+/"], '"': [r"\\+\"", "&quot;"], "\\": [r"\\\\+"], "'": [r"\\+'", "&\\#x27;"]}
+    named |= {"&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"]}
+    # The character itself is last, since it may be how another begins.
+    escapes = [*_numbers(character), *named.get(character, []), re.escape(character)]
     return f"(?:{'|'.join(escapes)})"
 
 
