@@ -188,7 +188,7 @@ def test_only_a_word_that_bash_completes_without_a_quote_is_escaped(
 ) -> None:
     for name, value in {"_P_COMPLETE": f"complete_{shell}", "COMP_WORDS": f"p\nshow\n{typed}", "COMP_CWORD": "2"}.items():
         monkeypatch.setenv(name, value)
-    assert (names._as_word("kil led") if names._is_typed_bare() else "kil led") == offered
+    assert names._as_words(["kil led"]) == [offered]
 
 
 FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")

@@ -26,7 +26,17 @@ def process_start(pid: int) -> str | None:
     except psutil.ZombieProcess:
         return None
     except (psutil.Error, OSError):
-        return "" if psutil.pid_exists(pid) else None
+        return "" if _exists(pid) else None
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def identify_process(pid: int) -> dict[str, Any]:
