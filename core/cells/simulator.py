@@ -93,7 +93,10 @@ def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     effect_of_cell = np.where(works, condition_of_cell, -1)
     counts = _draw_counts(settings, world, log_folds, effect_of_cell, obs["batch"].cat.codes.to_numpy(), rng)
     names = [_perturbation_name(condition, genes) for condition in targets]
-    truth = _true_log2_fc(list(effects.values()), condition_of_cell, works)
+    n_cells = np.bincount(condition_of_cell[condition_of_cell >= 0], minlength=len(effects))
+    n_works = np.bincount(condition_of_cell[works], minlength=len(effects))
+    share = np.divide(n_works, n_cells, out=np.zeros(len(effects)), where=n_cells > 0)
+    truth = np.log2(1 + share[:, None] * np.expm1(np.vstack([*effects.values()])))
     return SimulatedScreen(counts, genes, obs, pd.DataFrame(truth, index=names, columns=list(genes)), failed)
 
 
@@ -182,10 +185,3 @@ def _draw_counts(
         mean *= rng.lognormal(np.log(settings.depth * settings.n_genes), 0.35, (n, 1)) / mean.sum(axis=1, keepdims=True)
         blocks.append(csr_matrix(rng.poisson(mean * rng.gamma(shape, 1 / shape, mean.shape)).astype(np.int32)))
     return vstack(blocks, format="csr")
-
-
-def _true_log2_fc(effects: Sequence[Floats], condition_of_cell: np.ndarray, works: np.ndarray) -> Floats:
-    n_cells = np.bincount(condition_of_cell[condition_of_cell >= 0], minlength=len(effects))
-    n_works = np.bincount(condition_of_cell[works], minlength=len(effects))
-    share = np.divide(n_works, n_cells, out=np.zeros(len(effects)), where=n_cells > 0)
-    return np.asarray(np.log2(1 + share[:, None] * np.expm1(np.vstack(effects))))

@@ -55,7 +55,18 @@ def read_geneformer(folder: Path, name: str) -> Space:
     if len(files) != 1:
         raise InputError(f"{folder.name}: {len(files)} × safetensors file, expected one")
     weights_file = files[0]
-    tokens, names = _dictionaries(folder)
+    # The token and the name dictionary are recognised by their values; of more than two, file names decide
+    pickles = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
+    if len(pickles) != 2:
+        pickles = [file for file in pickles if "token_dictionary" in file.name or "gene_name_id" in file.name]
+    if len(pickles) != 2:
+        raise InputError(f"{folder.name}: {len(pickles)} dictionaries (*.pkl), expected Geneformer's token and name dictionaries")
+    by_kind = {type(next(iter(found.values()), None)): found for found in map(read_plain_pickle, pickles)}
+    if set(by_kind) != {int, str}:
+        raise InputError(
+            f"{folder.name}: {pickles[0].name} and {pickles[1].name}, expected one of id to token, one of name to id"
+        )
+    tokens, names = cast("dict[str, int]", by_kind[int]), cast("dict[str, str]", by_kind[str])
     if sum(value in tokens for value in names.values()) < sum(key in tokens for key in names):
         named = [(symbol, identifier) for identifier, symbol in names.items()]
     else:
@@ -114,19 +125,6 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
         return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
     except _DAMAGED as error:  # sparse and quantised ones
         raise InputError(f"{path.name}: tensors that are not plain arrays ({first_line(error)})") from error
-
-
-def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """Return the token and the name dictionary, recognised by their values. If there are more than two, file names decide."""
-    files = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
-    if len(files) != 2:
-        files = [file for file in files if "token_dictionary" in file.name or "gene_name_id" in file.name]
-    if len(files) != 2:
-        raise InputError(f"{folder.name}: {len(files)} dictionaries (*.pkl), expected Geneformer's token and name dictionaries")
-    by_kind = {type(next(iter(found.values()), None)): found for found in map(read_plain_pickle, files)}
-    if set(by_kind) != {int, str}:
-        raise InputError(f"{folder.name}: {files[0].name} and {files[1].name}, expected one of id to token, one of name to id")
-    return cast("dict[str, int]", by_kind[int]), cast("dict[str, str]", by_kind[str])
 
 
 def _space_of_rows(

@@ -48,7 +48,13 @@ def make_imported_space(
     symbol, for numbers as symbols, and for a transposed table.
     """
     cleaned, said = [clean(symbol) for symbol in symbols], list(notes)
-    _refuse_sideways(cleaned, columns, source)
+    rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in cleaned)
+    genes = sum(_SYMBOL.fullmatch(column) is not None and not DIMENSION.fullmatch(column) for column in columns)
+    if len(cleaned) > 1 and rows == len(cleaned) and columns and 2 * genes > len(columns):
+        raise InputError(
+            f"{source}: rows are called {list_some(cleaned, 3)}, columns {list_some(list(columns), 3)}: the table is "
+            "transposed; expected a row for each gene"
+        )
     refuse_matrix(cleaned, columns, source)
     if len(columns) >= _LEAST_COLUMNS and _are_counts(vectors):
         refuse_counts(columns, source)
@@ -64,8 +70,8 @@ def make_imported_space(
         said.append(
             f"{len(damaged):,} rows left out with symbols made by a spreadsheet ({shown}): {next(iter(damaged.values()))}"
         )
-        rows = [i for i in range(len(cleaned)) if i not in damaged]
-        cleaned, vectors = [cleaned[i] for i in rows], vectors[rows]
+        sound = [i for i in range(len(cleaned)) if i not in damaged]
+        cleaned, vectors = [cleaned[i] for i in sound], vectors[sound]
     odd = [i for i in _odd_columns(columns, vectors) if columns[i] not in kept]
     if odd:
         names = list_some([columns[i] for i in odd])
@@ -79,17 +85,6 @@ def _are_counts(vectors: NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore"):
         whole = bool((vectors == np.rint(vectors)).all())
     return whole and vectors.size > 0 and vectors.min() >= 0 and vectors.max() > 1
-
-
-def _refuse_sideways(symbols: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raise InputError if rows are named like dimensions and columns like genes."""
-    rows = sum(DIMENSION.fullmatch(symbol) is not None for symbol in symbols)
-    genes = sum(_SYMBOL.fullmatch(name) is not None and not DIMENSION.fullmatch(name) for name in columns)
-    if len(symbols) > 1 and rows == len(symbols) and columns and 2 * genes > len(columns):
-        raise InputError(
-            f"{source}: rows are called {list_some(list(symbols), 3)}, columns {list_some(list(columns), 3)}: the table is "
-            "transposed; expected a row for each gene"
-        )
 
 
 def _odd_columns(columns: Sequence[str], vectors: NDArray[Any]) -> list[int]:

@@ -148,19 +148,15 @@ def _first_text(file: io.BufferedIOBase, source: str, columns: Collection[str], 
 
 
 def _header_above_row(cells: Sequence[str]) -> list[str] | None:
-    """Return names for the columns of a table without a header, by its first row."""
-    return ["symbol", *(f"d{i}" for i in range(len(cells) - 1))] if _is_row(cells) else None
-
-
-def _is_row(cells: Sequence[str]) -> bool:
-    """Return whether a first line is a row: a symbol and numbers that cannot be a header."""
+    """Return names for the columns of a table without a header: its first row is a symbol and numbers that cannot be a header."""
     numbers = cells[1:]
     counted = all(cell.strip().isdecimal() for cell in numbers) and sorted(map(int, numbers)) in (
         [*range(len(numbers))],
         [*range(1, len(numbers) + 1)],
     )
     is_name = bool(cells[0].strip()) and not is_number(cells[0]) and cells[0].strip().lower() not in _SYMBOL_NAMES
-    return bool(numbers) and is_name and all(map(is_number, numbers)) and not counted
+    is_row = numbers and is_name and all(map(is_number, numbers)) and not counted
+    return ["symbol", *(f"d{i}" for i in range(len(numbers)))] if is_row else None
 
 
 def is_number(text: str) -> bool:

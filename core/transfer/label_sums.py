@@ -82,9 +82,18 @@ def axis_sums(
     table = label_sum_table(known, parts)
     sums = np.empty((len(queries), 4))
     for chunk in weight_chunks(queries, table, similarity, power, parts):
-        sums[chunk.rows] = (
-            _all_sums(chunk, table) if k is None else _nearest_sums(chunk, table, kth_largest_weights(chunk, table, k))
-        )
+        if k is not None:
+            sums[chunk.rows] = _nearest_sums(chunk, table, kth_largest_weights(chunk, table, k))
+            continue
+        # all rows outside each row's group: the totals minus the group's block, or the sum of all other rows;
+        # in stretches of whole groups that fit in the processor's caches
+        outside, everything = np.empty((len(chunk.rows), 4)), chunk.weights @ table.totals
+        ends, start = [rows.stop for _, rows in slices_by_group(chunk.group)], 0
+        for end, following in zip(ends, [*ends[1:], None], strict=True):
+            if following is None or following - start > STRETCH_ROWS:
+                _stretch_sums(chunk, table, everything, slice(start, end), outside[start:end])
+                start = end
+        sums[chunk.rows] = outside
     return sums
 
 
@@ -156,19 +165,6 @@ def slices_by_group(group: Codes) -> Iterator[tuple[int, slice]]:
     starts = np.flatnonzero(np.diff(group, prepend=-2))
     for start, end in pairwise([*starts.tolist(), len(group)]):
         yield int(group[start]), slice(start, end)
-
-
-def _all_sums(chunk: WeightChunk, table: LabelSumTable) -> Floats:
-    """Return sums over all rows outside each row's group: the totals minus the group's block, or the sum of all other rows."""
-    sums = np.empty((len(chunk.rows), 4))
-    everything = chunk.weights @ table.totals
-    # in stretches of whole groups that fit in the processor's caches
-    ends, start = [rows.stop for _, rows in slices_by_group(chunk.group)], 0
-    for end, following in zip(ends, [*ends[1:], None], strict=True):
-        if following is None or following - start > STRETCH_ROWS:
-            _stretch_sums(chunk, table, everything, slice(start, end), sums[start:end])
-            start = end
-    return sums
 
 
 def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, stretch: slice, sums: Floats) -> None:
