@@ -133,18 +133,18 @@ class Packs:
     @cached_property
     def regulator_table(self) -> Table[tuple[Regulated, ...]]:
         """Transcription factors by target gene, in alphabetical order."""
-        return self._regulation([(target, factor, sign) for (factor, target), sign in (self.signs or {}).items()])
+        return self._regulation(1)
 
     @cached_property
     def target_table(self) -> Table[tuple[Regulated, ...]]:
         """Targets by transcription factor, in alphabetical order."""
-        return self._regulation([(factor, target, sign) for (factor, target), sign in (self.signs or {}).items()])
+        return self._regulation(0)
 
-    def _regulation(self, signed: Sequence[tuple[str, str, int]]) -> Table[tuple[Regulated, ...]]:
-        """Return the second gene and the sign of each regulation by its first gene."""
+    def _regulation(self, place: int) -> Table[tuple[Regulated, ...]]:
+        """Return the other gene and the sign of each regulation by its factor, place 0, or by its target, 1."""
         by_gene: dict[str, list[Regulated]] = defaultdict(list)
-        for gene, other, sign in signed:
-            by_gene[gene].append(Regulated(other, sign))
+        for pair, sign in (self.signs or {}).items():
+            by_gene[pair[place]].append(Regulated(pair[1 - place], sign))
         return self._table("signs", {gene: tuple(sorted(others)) for gene, others in by_gene.items()})
 
     @cached_property
