@@ -83,7 +83,14 @@ def simulate_screen(settings: ScreenSettings, seed: int) -> SimulatedScreen:
     rng = np.random.default_rng(seed)
     genes = tuple(f"G{i:0{len(str(settings.n_genes))}d}" for i in range(1, settings.n_genes + 1))
     world = _draw_world(settings, rng)
-    targets = _draw_targets(settings, world, rng)
+    # the genes of each condition but the control: singles among the better expressed half, then doubles of these
+    n = settings.n_perturbations
+    pool = np.argsort(-world.baseline, kind="stable")[: max(n, settings.n_genes // 2)]
+    singles = np.sort(rng.choice(pool, n, replace=False))
+    first, second = np.triu_indices(n, 1)
+    chosen: list[int] = rng.choice(len(first), settings.n_doubles, replace=False).tolist() if settings.n_doubles else []
+    doubles = [(int(singles[first[k]]), int(singles[second[k]])) for k in chosen]
+    targets: list[tuple[int, ...]] = [*((int(i),) for i in singles), *doubles]
     effects = {condition: _log_effects(condition, world, settings) for condition in targets}
     obs, condition_of_cell = _draw_cells(settings, genes, targets, rng)
     guides = np.unique(obs["guide"].to_numpy(dtype=str)[obs["perturbation"].ne(CONTROL_PERTURBATION).to_numpy()])
@@ -113,16 +120,6 @@ def _draw_world(settings: ScreenSettings, rng: np.random.Generator) -> _World:
         others = (np.arange(n_programs) + rng.integers(1, n_programs, size=n_programs)) % n_programs
         regulation[np.arange(n_programs), others] = rng.choice([-0.7, 0.7], n_programs)
     return _World(baseline / baseline.sum(), loadings, regulation, rng.normal(0, 0.1, (settings.n_batches, n_genes)))
-
-
-def _draw_targets(settings: ScreenSettings, world: _World, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Return the genes of each condition but the control: singles among the better expressed half, then doubles of these."""
-    n = settings.n_perturbations
-    pool = np.argsort(-world.baseline, kind="stable")[: max(n, settings.n_genes // 2)]
-    singles = np.sort(rng.choice(pool, n, replace=False))
-    first, second = np.triu_indices(n, 1)
-    chosen: list[int] = rng.choice(len(first), settings.n_doubles, replace=False).tolist() if settings.n_doubles else []
-    return [(int(i),) for i in singles] + [(int(singles[first[k]]), int(singles[second[k]])) for k in chosen]
 
 
 def _log_effects(targets: Sequence[int], world: _World, settings: ScreenSettings) -> Floats:

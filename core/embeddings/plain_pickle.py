@@ -58,7 +58,17 @@ def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
 def _load(path: Path, allowed: Set[str], expected: str) -> object:
     content = read_file(path, MAX_BYTES)
     try:
-        _check_instructions(content, path.name, allowed, expected)
+        odd = ""  # other instructions; find_class refuses globals by name
+        for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
+            name = instruction.name
+            if name in _GLOBALS:
+                odd = ""
+                break
+            if "PUT" in name and isinstance(argument, int) and argument > count:  # memo slots that would fill the memory
+                raise UnsafeFile(f"{path.name}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
+            odd = odd or ("" if name in allowed else name)
+        if odd:
+            raise UnsafeFile(f"{path.name}: a pickle with the instruction {odd}, expected only {expected}")
         return _PlainUnpickler(content, path.name, expected).load()
     except _DAMAGED as error:
         raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
@@ -85,21 +95,6 @@ def read_pickled_vectors(path: Path) -> dict[str, Any]:
     if len(lengths) > 1:
         raise InputError(f"{path.name}: lists of {min(lengths):,} to {max(lengths):,} numbers, expected one length")
     return vectors
-
-
-def _check_instructions(content: bytes, source: str, allowed: Set[str], expected: str) -> None:
-    """Raise UnsafeFile for other instructions, and for memo slots that would fill the memory. find_class handles globals."""
-    odd = ""
-    for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
-        name = instruction.name
-        if name in _GLOBALS:
-            return
-        if "PUT" in name and isinstance(argument, int) and argument > count:
-            raise UnsafeFile(f"{source}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
-        if name not in allowed:
-            odd = odd or name
-    if odd:
-        raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only {expected}")
 
 
 def _describe(value: object) -> str:

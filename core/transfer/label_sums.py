@@ -53,11 +53,6 @@ class LabelSumTable:
         rest[gene] -= sums
         return rest
 
-    def max_genes_lost(self) -> int:
-        """Return the largest number of genes whose rows all lie in a single group."""
-        gone = self.sums[:, 0] == self.totals[self.gene, 0]
-        return int(np.add.reduceat(gone, self.starts[:-1], dtype=np.intp).max(initial=0)) if len(gone) else 0
-
 
 def label_sum_table(known: Knowledge, parts: Parts | None) -> LabelSumTable:
     """Return the label sums of a knowledge base; without parts there are no groups."""
@@ -213,7 +208,10 @@ def kth_largest_weights(chunk: WeightChunk, table: LabelSumTable, k: int) -> Flo
     thresholds, weights = np.zeros(len(chunk.rows)), chunk.weights
     if not weights.shape[1]:
         return thresholds
-    width = min(k + table.max_genes_lost(), weights.shape[1])
+    # the largest number of genes whose rows all lie in a single group
+    gone = table.sums[:, 0] == table.totals[table.gene, 0]
+    lost = int(np.add.reduceat(gone, table.starts[:-1], dtype=np.intp).max(initial=0)) if len(gone) else 0
+    width = min(k + lost, weights.shape[1])
     near = np.argpartition(-weights, width - 1, axis=1)[:, :width]
     near_weights = np.take_along_axis(weights, near, axis=1)
     order = np.argsort(-near_weights, axis=1)
