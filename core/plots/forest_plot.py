@@ -76,11 +76,10 @@ def draw_forest(
     lines: Sequence[drawing.Line],
     title: str,
     reach: Sequence[float] = (),
-    row_px: int = theme.ROW_PX,
 ) -> go.Figure:
     """Draw one row of the plot for each row, from the top, and every line with its name.
 
-    title: of the value axis, which also includes the values of `reach`. row_px: the height of a row.
+    title: of the value axis, which also includes the values of `reach`.
     """
     rows = pd.DataFrame([each.as_record() for each in shown]).assign(y=np.arange(len(shown)))
     figure = go.Figure()
@@ -100,8 +99,8 @@ def draw_forest(
     room = 0.04 * (high - low) or 0.05
     span = low - room, high + room
     above = drawing.draw_vertical(figure, lines, span)
-    height = above + 70 + row_px * len(rows)
-    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=row_px)
+    height = above + 70 + theme.ROW_PX * len(rows)
+    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
     figure.update_xaxes(title=title, range=span, zeroline=False)
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)

@@ -49,8 +49,7 @@ def figure(
     lines = drawing.reference_lines({} if control is None else {NO_BIOLOGY: control}) if has_chance else []
     if overall is not None:
         lines.append(drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN))
-    row_px = 22 if by else theme.ROW_PX
-    return forest_plot.draw_forest(shown, lines, drawing.METRICS.get(title, drawing.escape(title)), row_px=row_px)
+    return forest_plot.draw_forest(shown, lines, drawing.METRICS.get(title, drawing.escape(title)))
 
 
 def _row(row: Any, metric: str) -> Row:

@@ -25,7 +25,6 @@ from core.texts import count_text, number_text
 AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
 _EXCERPT = 300  # characters of a brief on a slide
 _MOST_TEXTS = 4  # texts on a slide
-_ANSWERS = ("answer", "text")  # kinds of events
 _OPEN = "Open in PerturbDesk"
 
 
@@ -147,15 +146,12 @@ def _row(row: ChosenRow) -> Iterator[Html]:
         quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
         yield element("p", quote, class_="reason")
     briefs = [event for event in row.events if event["kind"] == "brief"]
-    columns = [_brief(event, str(event["role"])) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage]
-    if not columns:  # of a model or an agent: the first words that it answered with, seed by seed
-        answers = [event for event in row.events if event["kind"] in _ANSWERS and str(event["content"]).strip()]
-        columns = [_brief(each, row_trace.step_title(each["role"], each["kind"], each["meta"])) for each in answers]
-    if columns := columns[:_MOST_TEXTS]:
-        yield element("div", *columns, class_="briefs")
+    columns = [_brief(event) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage]
+    if columns:
+        yield element("div", *columns[:_MOST_TEXTS], class_="briefs")
 
 
-def _brief(event: Mapping[str, object], title: str) -> Html:
+def _brief(event: Mapping[str, object]) -> Html:
     role = str(event["role"])
     text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
-    return element("div", element("h3", title), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")
+    return element("div", element("h3", role), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")

@@ -152,7 +152,7 @@ def start(workspace: Workspace, plan: AgainPlan) -> None:
 def pair_askings(every: Sequence[Run], of: str, pair_id: str) -> list[tuple[Run, Run | None]]:
     """Return the runs that ask about a row of the run with the id `of` again, oldest first, as (unchanged, changed).
 
-    every: oldest first. One with nothing changed that no change is compared with is returned with None.
+    every: oldest first. Each with nothing changed is returned with None, too.
     """
     asked = [
         run
@@ -160,13 +160,8 @@ def pair_askings(every: Sequence[Run], of: str, pair_id: str) -> list[tuple[Run,
         if run.method == ASKED_AGAIN and run.parents == (of,) and run.spec.get("rows_sha256") == sha256_of(pair_id)
     ]
     unchanged = {_key_without_changes(run): run for run in asked if not run.spec["options"]["changes"]}
-    keys = {run.id: _key_without_changes(run) for run in asked if run.spec["options"]["changes"]}
-    alone = [run.id for key, run in unchanged.items() if key not in keys.values()]
-    return [
-        (unchanged[keys[run.id]], run) if run.id in keys else (run, None)
-        for run in asked
-        if run.id in alone or keys.get(run.id) in unchanged
-    ]
+    pairs = [(unchanged.get(_key_without_changes(run)), run) for run in asked]
+    return [(before, None if before is run else run) for before, run in pairs if before is not None]
 
 
 def _key_without_changes(run: Run) -> str:

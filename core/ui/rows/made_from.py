@@ -60,8 +60,7 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
         },
     )
     more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.link_parameters(dataset, settings)}
-    listed = f"the first {LISTED} of {len(table):,} above" if len(table) > LISTED else f"all {len(table):,} above"
-    st.page_link(links.NEIGHBOURS, label=f"Open in Neighbours ({listed})", query_params=more, width="content")
+    st.page_link(links.NEIGHBOURS, label=f"Open all {len(table):,} in Neighbours", query_params=more, width="content")
 
 
 def _show_parents(run: Run, details: RowDetails) -> None:
