@@ -14,9 +14,11 @@ from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.stop_buttons import links_of_stops
 from core.ui.shared.widgets import as_text
 
-_PARTS = {"Predictions": False, "Traces": True}
-_FORMS: tuple[export.Format, ...] = ("csv", "parquet", "jsonl")
-_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines"}
+_FORMS: tuple[export.RunFormat, ...] = ("csv", "parquet", "jsonl")
+_LOG: tuple[export.RunFormat, ...] = ("eval",)
+# Title, end of the names of the files, and their formats.
+_FILES = (("Predictions", "predictions", _FORMS), ("Traces", "traces", _FORMS), ("Both, for Inspect AI", "log", _LOG))
+_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "eval": "Log"}
 
 
 def show(context: PageContext, run: Run) -> None:
@@ -32,18 +34,13 @@ def show(context: PageContext, run: Run) -> None:
 
 def _show_tables(context: PageContext, run: Run) -> None:
     """Show the buttons that write a run's predictions, one row per pair, and its traces, one row per event."""
-    for title, with_traces in _PARTS.items():
+    for title, stem, forms in _FILES:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(title, width="content")
-            for form in _FORMS:
-                file = f"{file_name(run.name, title.lower())}.{form}"
-                build = partial(_build, context, run, form, with_traces=with_traces)
-                st.download_button(_WORDS[form], build, file, on_click="ignore", type="tertiary", key=f"{title}-{form}")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Both, for Inspect AI", width="content")
-        build = partial(_build, context, run, "eval", with_traces=True)
-        file = f"{file_name(run.name, 'log')}.eval"
-        st.download_button("Log", build, file, "application/zip", on_click="ignore", type="tertiary", key="log-eval")
+            for form in forms:
+                build = partial(_build, context, run, form, with_traces=stem != "predictions")
+                file = f"{file_name(run.name, stem)}.{form}"
+                st.download_button(_WORDS[form], build, file, on_click="ignore", type="tertiary", key=f"{stem}-{form}")
 
 
 def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_traces: bool) -> bytes:

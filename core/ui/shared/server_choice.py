@@ -71,15 +71,9 @@ def choose_server(workspace: Workspace, record: type, owner: str) -> ChosenServe
 
 def _show_each(found: Mapping[str, Health]) -> None:
     """Show, for each of several model servers, whether the run can use it, and why not."""
-    fit = sum(not health.problem for health in found.values())
-    st.markdown(f"**{fit} of {len(found)} servers** can be used.")
     for address, health in found.items():
-        if not health.problem:
-            st.markdown(f":material/check: {as_text(address)}", width="content")
-        else:
-            why = health.problem.removeprefix(f"{address}: ").partition(", expected a list of models")[0]
-            icon = ":material/block:" if health.models else ":material/cloud_off:"
-            st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
+        icon = ":orange[:material/block:]" if health.problem else ":material/check:"
+        st.markdown(f"{icon} {as_text(health.problem or address)}")
     if any(health.models and health.problem for health in found.values()):
         st.markdown("Remove the servers that differ from the first: no run starts with them.")
 
