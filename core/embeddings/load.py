@@ -102,13 +102,25 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
         vectors = read_pickled_vectors(path)  # raises UnsafeFile, which names the import of a hostile pickle
         return make_imported_space(name, list(vectors), np.array(list(vectors.values()), dtype=np.float64), path.name)
     if first_character(first) == b"{":
-        raise UnknownFormat(f"{path.name}: JSON, expected {FORMATS}")
+        return _load_json(path, name)
     if _is_word2vec(first.decode("utf-8-sig", "replace")):
         return _load_word2vec(path, name)
     try:
         return tables.load_text(lambda: path.open("rb"), path.name, name, named=named, kept=kept)
     except UnknownFormat as error:
         raise UnknownFormat(f"{error}; expected {FORMATS}") from error
+
+
+def _load_json(path: Path, name: str) -> Space:
+    """Return the space in {symbol: [numbers]}."""
+    try:
+        vectors = parse_json(path.read_bytes())
+        values = np.array(list(vectors.values()), dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UnknownFormat(f"{path.name}: JSON, expected {{symbol: [numbers]}}, all of one length, or {FORMATS}") from error
+    return make_imported_space(name, list(vectors), values, path.name)
 
 
 def _load_safetensors(path: Path, name: str) -> Space:

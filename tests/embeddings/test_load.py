@@ -134,6 +134,11 @@ def test_a_text_beside_the_symbol_is_left_out_of_parquet(tmp_path: Path) -> None
     assert "ensembl" in space.notes[0]
 
 
+def test_vectors_in_json(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"Tp53": [1, 2.5], "NA": [-3, 0]}')
+    assert load_space(tmp_path / "x.json", "x").symbols == ("Tp53", "NA")
+
+
 def test_numbers_with_thousands_are_refused_with_the_way(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("gene;d0\nTp53;1.234,5\n")
     with pytest.raises(InputError, match="decimal point"):
