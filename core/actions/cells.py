@@ -207,6 +207,13 @@ def control_expression_of(workspace: Workspace, dataset: str) -> pd.DataFrame | 
     return screen_tables.folder_of(workspace.settings, dataset).genes()
 
 
+def describe_file(path: Path, settings: LabelSettings) -> Description:
+    """Return what a file of cells holds. Raise UnknownFormat for a known format that holds none, else as `describe_cells`."""
+    if not is_cell_file(path):
+        refuse_other_format(path, path.name)
+    return describe_cells(path, settings)
+
+
 def describe_typed(workspace: Workspace, text: str, settings: LabelSettings, server_address: str | None) -> Description:
     """Return a description of the file at a typed path. Raise what `check_typed_path` and `describe_cells` raise."""
     return describe_cells(check_typed_path(workspace.settings, text, server_address), settings)

@@ -37,13 +37,9 @@ def describe(
     chosen: dict[str, Any],
 ) -> None:
     """Show the content of a file and the columns that would be chosen, before anything is computed."""
-    from core.cells.cell_formats import is_cell_file
-    from core.cells.screen import describe_cells
-    from core.importing.other_formats import refuse_other_format
+    from core.actions.cells import describe_file
 
-    if not is_cell_file(file):
-        refuse_other_format(file, file.name)
-    show_result(summaries.describe(describe_cells(file, make(LabelSettings, chosen))))
+    show_result(summaries.describe(describe_file(file, make(LabelSettings, chosen))))
 
 
 @app.command()
