@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from core.base.result import HIDDEN, Figure, Table
 from core.scoring.leak_power import LeakPower
 from core.scoring.row_leaks import RowFinding
 from core.scoring.run_leaks import DISGUISE, RunCheck
-from core.scoring.space_leaks import TASKS, UNITS, ProbedRows, SpaceCheck, describe_space
+from core.scoring.space_leaks import TASKS, SpaceCheck, describe_space
 from core.stats.count_controls import CountControls, score_count_controls
 from core.stats.run_probe import LIMIT
 from core.stats.share_probe import LEAST_FREE, MOST_UNITS
@@ -40,7 +40,7 @@ NOT_PROBED = (
 
 _LIMITS = ", ".join(f"{task} {LIMITS[task, 'similarity']:.2f} and {LIMITS[task, 'column']:.2f}" for task in TASKS)
 HOW_PROBED = (
-    "Shares: how well vectors predict shares of labels; four standard errors above the noise ceiling are a finding. Within: the "
+    "Spaces: shares of labels that vectors predict four standard errors above the noise ceiling are a finding; within, the "
     f"smaller AUROC inside genes and inside perturbations, suspect from (by similarity and by a column) {_LIMITS}."
 )
 HOW_COMPARED = (
@@ -172,7 +172,6 @@ class LeakageAudit:
             ),
             Table("Texts", tuple({"pack": text.name, "found": text.describe()} for text in self.texts)),
             Table("Spaces", tuple({"space": space.name, "found": describe_space(space)} for space in self.spaces)),
-            Table("Probes of spaces", tuple(_probe_row(space, each) for space in self.spaces for each in space.probes)),
             Table("The weakest planted leak of a space that is found", tuple({"probe": each.what} for each in self.power)),
             Table(
                 "Runs",
@@ -200,20 +199,6 @@ def _paralogs_text(pair: SplitOverlap) -> str:
     groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
     texts = (f"{', '.join(each.a)} and {', '.join(each.b)} ({each.ortholog})" for each in groups.values())
     return f"Different genes of {pair.a} and {pair.b} with the same ortholog, which is not a leak: {'; '.join(texts)}"
-
-
-def _probe_row(space: SpaceCheck, probe: ProbedRows) -> dict[str, Any]:
-    by_kind = {score.kind: score.value for score in probe.within.scores}
-    return {
-        "space": space.name,
-        "vectors of": UNITS[probe.axis][1],
-        "task": probe.task,
-        "rows": probe.split,
-        "shares predicted": probe.shares.correlation,
-        "noise ceiling": probe.shares.ceiling,
-        "within, by similarity": by_kind.get("similarity"),
-        "within, by a column": by_kind.get("column"),
-    }
 
 
 def _largest(correlations: Iterable[float]) -> float | None:

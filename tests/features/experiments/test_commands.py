@@ -104,7 +104,7 @@ def test_an_empty_workspace_has_every_kind_and_what_it_lacks(workspace: Workspac
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("plan", "nothing"), "no such kind"),
+        (("plan", "nothing"), "not known"),
         (("plan", "tools"), "run"),
         (("plan", "tools", "absent"), "absent"),
         (("plan", "tools", "llm train", "--set", "depth=3"), "--set depth=3"),

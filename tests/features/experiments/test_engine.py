@@ -167,7 +167,7 @@ def test_other_seeds_do_not_meet() -> None:
 def test_what_cannot_be_an_experiment_is_refused(small_workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="experiment 'none': not in this workspace"):
         engine.find_saved(small_workspace, "none")
-    with pytest.raises(NotFound, match="no such kind"):
+    with pytest.raises(NotFound, match="not known"):
         engine.plan(small_workspace, "none", None)
     with scripted_server.serving() as address:
         question = Question("Nobody1", "Ga", endpoint=address, model="scripted", options={"tools": "gene_class", "rounds": 0})
