@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.neighbours import panels
-from core.ui.shared import loaders, neighbour_controls, run_browser, score_box, shell, widgets
+from core.ui.shared import loaders, neighbour_controls, run_browser, score_box, shell, space_builder, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Neighbours")
@@ -13,7 +13,7 @@ if dataset is None:
     st.stop()
 spaces = neighbour_controls.usable_spaces(dataset)
 if not spaces:
-    neighbour_controls.show_no_space()
+    space_builder.offer(context)
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))

@@ -19,22 +19,14 @@ from core.transfer import cuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import means_of
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared import links, loaders, neighbour_controls, shell, space_numbers, tables
+from core.ui.shared import links, loaders, neighbour_controls, shell, space_builder, space_numbers, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
-from core.ui.shared.option_controls import names_of_rest, show_settings
+from core.ui.shared.option_controls import show_settings
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
 
-# Title → kind of space, and kind of knowledge pack that it needs.
-KINDS = {
-    "words of gene descriptions (TF-IDF)": ("text", "descriptions"),
-    "gene descriptions through MiniLM": ("sentences", "descriptions"),
-    "neighbourhoods in a network": ("network", "network"),
-    "a published LPS response": ("response", "lps_response"),
-    "genes with similar responses in this dataset": ("coresponse", ""),
-}
 _PERMUTED = "Mean and SD of the same space after 99 random permutations of its vectors among its genes."
 _P = "The share of permutations that score as high, with the space itself among them."
 NUMBERS_HELP = {
@@ -155,12 +147,12 @@ def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    title = kind_side.selectbox("From", list(KINDS), label_visibility="collapsed", **bind("build_kind"))
-    kind, needed = KINDS[title]
+    title = kind_side.selectbox("From", list(space_builder.KINDS), label_visibility="collapsed", **bind("build_kind"))
+    kind, needed = space_builder.KINDS[title]
     name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name"))
-    options: dict[str, Any] = {}
-    if kind in SPACE_SETTINGS:
-        options = show_settings(SPACE_SETTINGS[kind], "build_", names_of_rest(SPACE_SETTINGS[kind], ()), columns=2)
+    names, options = space_builder.settings_of(kind), dict[str, Any]()
+    if names:
+        options = show_settings(SPACE_SETTINGS[kind], "build_", names, columns=2)
     if needed and needed not in packs:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
@@ -169,13 +161,7 @@ def _show_build(context: PageContext) -> None:
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
         options |= {"model": MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
-        with explain_errors():
-            with st.status("Building …") as status:
-                space = actions.embed(
-                    context.workspace, kind, name.strip(), options, say=lambda text: status.update(label=f"{text} …")
-                )
-            words = f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns."
-            confirm(words, lambda: _link_to_neighbours(context.dataset, space))
+        space_builder.build(context, kind, name.strip(), options, lambda space: _link_to_neighbours(context.dataset, space))
 
 
 def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:

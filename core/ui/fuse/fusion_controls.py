@@ -25,7 +25,7 @@ from core.transfer.fusion import shares_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.shared import loaders, neighbour_controls
+from core.ui.shared import loaders, neighbour_controls, space_builder
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.linked import choose_one, choose_several, keep_one, keep_shares
 from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings
@@ -94,7 +94,7 @@ def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, plac
     titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
     if not spaces:
         with places.offers:
-            neighbour_controls.show_no_space()
+            space_builder.offer(context)
     if not titles:
         return None
     with places.components:

@@ -20,10 +20,10 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui.shared import links, loaders
+from core.ui.shared import loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui.shared.widgets import as_text
 
 _KNN = {option.name: option for option in options_of(KnnSettings)}
 PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])  # of rows with a label of their own
@@ -48,14 +48,6 @@ class LiveNeighbours:
 def usable_spaces(dataset: Dataset) -> list[SpaceRecord]:
     """Return the spaces that can be evaluated on a dataset's labels directly: those not built from them."""
     return [space for space in loaders.all_spaces() if space.built_from != dataset.name]
-
-
-def show_no_space() -> None:
-    """Show that there is no gene space, and where to get one."""
-    show_empty(
-        "No gene space yet. Build one from a knowledge pack, or import an embedding.",
-        lambda: links.to_data("Go to Data", tab="Spaces and leaks"),
-    )
 
 
 def show_unusable_spaces(dataset: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""What-if without a gene space, and with one that covers no row: runs are fused all the same."""
+"""What-if without a gene space, and with one that covers no row: runs are fused all the same; a space is built in place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from core.actions import spaces
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from tests import cases
@@ -34,13 +33,20 @@ def test_two_imported_runs_are_fused_without_a_space(visit: Visit, small_workspa
     assert "Build one from a knowledge pack" in text_of(app)  # neighbours are offered beside it
 
 
-def test_a_space_that_covers_no_row_is_no_error(visit: Visit, small_workspace: Workspace) -> None:
-    add_descriptions(small_workspace, ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc"))
-    spaces.embed(small_workspace, "text", "text", {"columns": 2, "seed": 0})
+@pytest.mark.few(1)
+@pytest.mark.parametrize("genes", [("Ga", "Gb", "Gc", "Pa", "Pb", "Pc"), ("Xa", "Xb", "Xc", "Ya", "Yb", "Yc")])
+def test_a_space_is_built_in_place(visit: Visit, small_workspace: Workspace, genes: tuple[str, ...]) -> None:
+    add_descriptions(small_workspace, genes)
     app = visit(small_workspace, "fuse", run="debate")
+    assert "there is none yet" in text_of(app)
+    app.button(key="build-space-text").click().run()
     assert not app.exception
     assert not app.error
-    assert "covers none of the 4 rows of debate" in text_of(app)
+    assert "Built text: 6 genes" in text_of(app)
+    if genes[0] == "Ga":
+        assert explorer_view.content_of(app)["names"] == ["debate", "Neighbours"]
+    else:  # a space that covers none of the rows is no error
+        assert "covers none of the 4 rows of debate" in text_of(app)
 
 
 @pytest.mark.soak
