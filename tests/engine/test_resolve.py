@@ -88,7 +88,7 @@ def test_an_option_that_came_later_counts_only_where_it_is_chosen(
     [
         ({"options": {"shots": "x"}}, "shots: got 'x', expected a whole number"),
         ({"rows": "sampel=0"}, "rows: got 'sampel=0' in 'sampel=0'"),
-        ({"rows": "sample=0"}, "rows: a sample of 0 rows"),
+        ({"rows": "sample=0"}, "sample: got .0., expected"),
     ],
 )
 def test_what_was_typed_is_read_before_a_server_is_asked_for_its_model(

@@ -145,6 +145,5 @@ def test_each_of_several_servers_is_shown(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_ENDPOINT", f"{model},{NOBODY}")
     app = visit(small_workspace, "run", method="prompt_only")
-    assert "1 of 2 servers" in text_of(app)
-    assert "the connection failed" in text_of(app)
+    assert text_of(app).count("the connection failed") == 1  # of the two
     assert "Start run" in [button.label for button in app.button]
