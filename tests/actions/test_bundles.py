@@ -107,6 +107,7 @@ def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Worksp
         assert "since then" in changes.latest(db).iloc[0]["detail"]
 
 
+@pytest.mark.soak
 def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
     brought(other, sent)
     runs.rename(other, "debate", "theirs")
@@ -241,6 +242,7 @@ def parents(*ids: str) -> Callable[[Any], None]:
     return change
 
 
+@pytest.mark.soak
 def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Workspace) -> None:
     mixed, base = (bundles.build_bundle(family, name).content for name in ("mixed", "base"))
     keys = [opened(content)[0]["run"]["id"] for content in (mixed, base)]

@@ -140,7 +140,7 @@ HOLDING = {
 }
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("what", HOLDING)
 @pytest.mark.parametrize("name", ["x", "x.csv", "x.pkl", "x.json"])
 def test_what_is_no_table_is_not_shown(confined: Workspace, allowed: Path, what: str, name: str) -> None:

@@ -70,6 +70,7 @@ def test_a_hostile_upload_is_refused_in_words_without_a_folder_of_ours(shared: W
     assert str(refused.value).startswith("evil.h5ad: /obs/gene: values in another file")
 
 
+@pytest.mark.soak
 def test_what_needs_more_memory_is_refused_in_words(shared: Workspace) -> None:
     small = replace(shared, settings=replace(shared.settings, upload_memory_mb=350))
     pack = b'{"genes": [' + b"[]," * 4_000_000 + b"[]]}"  # 12 MB, which take 250 MB as lists

@@ -156,6 +156,7 @@ def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspa
         ("Retry failed rows", "retry", "done", 2, "Retrying 2 failed rows of r.", ["Open rows"]),
     ],
 )
+@pytest.mark.soak
 def test_what_is_done_to_a_run_is_confirmed(
     visit: Visit,
     tmp_path: Path,
