@@ -214,7 +214,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "PackRecord": PackRecord("p", "descriptions", "0", 0, "here", "p.json", ""),
         "SpaceRecord": SpaceRecord("s", "s", "loaded", {}, "here", "0", 0, 0, (), None, None, "tester"),
         "Space": make_space("s", ["Pa"], np.ones((1, 2)), "x"),
-        "Spec": {"dataset": "bmdm"},
+        "Spec": {"dataset": "bmdm", "pack": "a pack", "pack_sha256": "0" * 64},
         "Stop": Stop(dataset="d", walk="w", title="t", address="./rows?run=r"),
         "FinetuneRequest": finetunes.FinetuneRequest(),
         "TrainingRequest": targets.request(),
