@@ -64,7 +64,7 @@ def _with_json(command: Any) -> Any:
     for inner in getattr(command, "commands", {}).values():
         _with_json(inner)
     if getattr(command, "invoke_without_command", True) and command.name not in _WITHOUT_JSON:
-        app = typer.Typer(add_completion=False)
+        app = typer.Typer(add_completion=False)  # typer has no public way to make an option but from a function
         app.command()(_take_json)
         [option] = get_command(app).params
         option.expose_value = False

@@ -25,6 +25,7 @@ from core.plots import effect_counts, knockdown, volcano
 from core.store.datasets import Dataset
 from core.ui.data.paths import ask_path
 from core.ui.shared import links, score_box, tables
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.job_panel import watch_job
 from core.ui.shared.linked import choose_one
@@ -166,7 +167,7 @@ def _show_settings() -> tuple[dict[str, Any], dict[str, Any]]:
         for place, names in zip(st.columns(3, gap="medium"), columns, strict=True):
             with place:
                 chosen |= show_settings(LabelSettings, _OWNER, names)
-        where = show_settings(LabelRequest, _OWNER, ["backend", "ray_address"], columns=2)
+        where = choose_backend(LabelRequest, _OWNER)
     return chosen, where
 
 

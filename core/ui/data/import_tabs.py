@@ -187,8 +187,7 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
         yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
     if "file" in run.spec:
         yield "File", str(run.spec["file"])
-    for name, fit in run.spec.get("maps", {}).items():  # of predicted expression
-        yield f"Map of {name}", f"none: {fit}" if isinstance(fit, str) else f"logistic, fitted on {fit['n']:,} training pairs"
+    yield from _describe_maps(run)
     settings = [
         f"{title}: {value}" for name, title, value in _options_of(run, names) if not (name in ("base", "with") and run.parents)
     ]
@@ -209,6 +208,22 @@ def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, 
             continue
         title = option_text(name) if option is None else title_of(option)
         yield name, title_in_sentence(title), _value_text(option, value, names)
+
+
+def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
+    maps = run.spec.get("maps")
+    if not isinstance(maps, Mapping):
+        return
+    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
+    if run.has_rank_scores:
+        yield "Numbers", "ranks among the pairs in the file"
+    for name, fit in maps.items():
+        if isinstance(fit, Mapping):
+            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
+            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
+        else:
+            yield f"Map of {name}", f"none: {fit}"
 
 
 def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ Data, tab History: who changed what, when.
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +15,9 @@ from core.ui.data import cells_tab, import_tabs, leakage_tab, notes_tab, spaces_
 from core.ui.shared import loaders, tables
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
+
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_HASH_DIGITS = 12  # characters of a SHA-256, enough to distinguish files
 
 
 def show_import(context: PageContext) -> None:
@@ -70,7 +74,7 @@ def show_history(context: PageContext) -> None:
 
 
 def detail_text(detail: str) -> str:
-    """Return the detail of a change, recorded as JSON, as "rows: 2499, name: debate".
+    """Return the detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; a SHA-256 is shortened.
 
     Text that is not a JSON object, since the store's file was edited, is shown unchanged.
     """
@@ -80,4 +84,10 @@ def detail_text(detail: str) -> str:
         return detail
     if not isinstance(recorded, dict):
         return detail
-    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in recorded.items())
+    return ", ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in recorded.items())
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))

@@ -17,6 +17,7 @@ from core.methods.base import AsksAgain, DerivedMethod, Method, ReadsTexts, meth
 from core.store.datasets import Dataset
 from core.texts import count_text
 from core.ui.shared import links, loaders
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.option_controls import key_of, show_control, show_more, show_options, show_settings, title_of, with_missing
@@ -28,7 +29,7 @@ from core.ui.shared.widgets import as_text
 _RUN = {option.name: option for option in options_of(RunRequest)}
 _ROWS = {option.name: option for option in options_of(RowSelection)}
 # Settings that other parts of the form show.
-_ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model")
+_ABOVE = ("dataset", "rows", "labels", "name", "endpoint", "model", "backend", "ray_address")
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
@@ -86,7 +87,8 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         return wanted, Health(False)
     server = choose_server(workspace, RunRequest, "")
     chosen = show_settings(RunRequest, "", ["concurrency", "token_budget", "seed"], columns=3)
-    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats, cached answers and place")
+    chosen |= show_more(RunRequest, "", (*_ABOVE, *chosen), words="time, length, repeats and cached answers")
+    chosen |= choose_backend(RunRequest, "")
     return replace(wanted, endpoint=server.address, model=server.model, calls=server.calls, **chosen), server.health
 
 

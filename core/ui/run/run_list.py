@@ -18,6 +18,7 @@ from core.store.runs import Run
 from core.texts import count_text, describe_duration
 from core.types import LIVE_STATES
 from core.ui.shared import links, loaders, tables
+from core.ui.shared.backend_choice import choose_backend
 from core.ui.shared.job_panel import Button, job_of_run, show_job
 from core.ui.shared.linked import read_ids
 from core.ui.shared.option_controls import names_of_rest, show_settings
@@ -159,8 +160,9 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
         owner = f"calls-{run.id}-"
         defaults = {"endpoint": present.servers, **asdict(present)}
         chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
-        rest = names_of_rest(ChangedSettings, ("endpoint",))
+        rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
         chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)
+        chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
         st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
         return {"servers": chosen.pop("endpoint") or present.servers, **chosen}
 

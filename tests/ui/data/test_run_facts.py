@@ -71,9 +71,9 @@ def test_a_setting_without_a_title_or_of_an_unknown_method_has_its_name_in_words
     assert settings_of("recovered", fused="b") == "fusion of the base: B"
 
 
-def test_a_change_says_its_detail() -> None:
-    detail = {"pack_rows": 65377, "name": "string_edges", "strict": True}
-    expected = "pack rows: 65377, name: string_edges, strict: True"
+def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
+    detail = {"pack_sha256": "0123456789abcdef" * 4, "rows": 65377, "name": "string_edges", "strict": True}
+    expected = "pack sha256: 0123456789ab, rows: 65,377, name: string_edges, strict: True"
     assert detail_text(json.dumps(detail)) == expected
 
 

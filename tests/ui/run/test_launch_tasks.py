@@ -27,7 +27,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
         sample = page.get_by_role("spinbutton", name="Only a sample of")
         sample.fill("12")
         sample.press("Enter")
-        page.get_by_text("12 rows", exact=True).wait_for()
+        page.get_by_text("12 rows, no calls.").wait_for()
         top = page.get_by_role("heading", name="Run", exact=True).bounding_box()
         page.get_by_role("button", name="Start run").click()
         said = page.locator(".st-key-confirmation")
@@ -56,7 +56,7 @@ def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, 
             sample = page.get_by_role("spinbutton", name="Only a sample of")
             sample.fill(number)
             sample.press("Enter")
-            page.get_by_text(f"{number} rows", exact=True).wait_for()
+            page.get_by_text(f"{number} rows, no calls.").wait_for()
             page.get_by_role("button", name="Start run").click()
             page.get_by_text(f"done · {number} of {number} rows").wait_for()
         page.locator("[data-testid=stDataFrame]").first.click(position={"x": 15, "y": 85})  # the second row

@@ -99,8 +99,9 @@ def test_a_run_may_go_on_on_a_cluster(visit: Visit, tmp_path: Path) -> None:
         app = visit(workspace, "run", watched=run.id)
         assert app.selectbox(key=f"calls-{run.id}-backend").value == "local"
         form = frozenset(option.name for option in options_of(ChangedSettings))
-        check_form(ChangedSettings, app, f"calls-{run.id}-", (), form)
+        check_form(ChangedSettings, app, f"calls-{run.id}-", ("ray_address",), form)
         app.selectbox(key=f"calls-{run.id}-backend").set_value("ray").run()
+        check_form(ChangedSettings, app, f"calls-{run.id}-", (), form)
         app.text_input(key=f"calls-{run.id}-address-ray").set_value("nowhere").run()
         press(app, "Resume")
         assert "got 'nowhere', expected HOST" in app.error[-1].value
