@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.pages import PHRASES, REAL_DATA, first_contents, make_workspace, measure_hello, memory_mb, started_browser
-from core.actions import launch
-from core.actions.derived_runs import knn_request
-from core.actions.imports import import_paths
-from core.actions.run_control import settle, start, work_on
-from core.actions.spaces import embed
-from core.actions.workspace import Workspace
-from core.engine.request import RunRequest
-from core.engine.spec import ExecutionSettings
-from core.errors import NotFound
+from core.base.errors import NotFound
+from core.features.importing.actions import import_paths
+from core.features.neighbours.spaces import embed
+from core.runs import launch
+from core.runs.derived_runs import knn_request
+from core.runs.request import RunRequest
+from core.runs.run_control import settle, start, work_on
+from core.runs.spec import ExecutionSettings
+from core.runs.workspace import Workspace
 from core.store import datasets, predictions, runs
 from core.store.predictions import RowFilter
 from core.transfer.knn_settings import KnnSettings

@@ -16,13 +16,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from bench.measure import alone
-from core.actions.cells import label_cells
-from core.actions.label_request import LabelRequest
-from core.actions.workspace import open_workspace
-from core.cells.anndata_file import open_cells
-from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
-from core.config import Settings
-from tests.cells.cases import write_screen
+from core.base.config import Settings
+from core.features.cells.actions import LabelRequest, label_cells
+from core.features.cells.anndata_file import open_cells
+from core.features.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen
+from core.runs.workspace import open_workspace
+from tests.features.cells.cases import write_screen
 
 BYTES = 2_000_000_000
 SCREEN = ScreenSettings(n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0)

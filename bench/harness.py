@@ -15,14 +15,14 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from bench.measure import alone
-from core.actions import launch, run_control
-from core.actions.demo import make_demo
-from core.actions.workspace import open_workspace
-from core.config import Settings
-from core.engine.journal import read_progress
-from core.engine.request import RunRequest
+from core.base.config import Settings
+from core.features.demo.actions import make_demo
 from core.llm.scripted_server import Script, serving
 from core.methods.base import method_named
+from core.runs import launch, run_control
+from core.runs.journal import read_progress
+from core.runs.request import RunRequest
+from core.runs.workspace import open_workspace
 from core.store import calls, predictions
 from core.store.datasets import DEMO
 

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import pandas as pd
 
-from core.engine.journal import Journal
-from core.engine.run_folder import RunFolder
-from core.engine.spec import RunSpec
+from core.base.types import Prediction, RowResult, TraceEvent
 from core.methods.base import method_named
-from core.types import Prediction, RowResult, TraceEvent
+from core.runs.journal import Journal
+from core.runs.run_folder import RunFolder
+from core.runs.spec import RunSpec
 
 GENES = 2_500  # of each perturbation
 TEXT_MB = 16  # of which every text is a piece, so that few pieces are alike

@@ -18,14 +18,14 @@ from bench import plain_store
 from bench.large_run import NEEDLE, make_files
 from bench.measure import measure_alone, measure_command, median_times, times_once
 from bench.plain_store import PAGES_READ, ROWS_READ, SCORES, SEARCHES, import_plainly, read_plain, score_plain
-from core.actions import run_control
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.ingest import ingest_journal
-from core.engine.run_state import Counts, write_ending
-from core.engine.spec import ExecutionSettings, RunSpec
-from core.records import from_json
+from core.base.config import Settings
+from core.base.records import from_json
+from core.features.importing.actions import import_paths
+from core.runs import run_control
+from core.runs.ingest import ingest_journal
+from core.runs.run_state import Counts, write_ending
+from core.runs.spec import ExecutionSettings, RunSpec
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.store import calls, datasets, evidence, notes, predictions, text_search, traces

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 
 
 class Measured(NamedTuple):

@@ -16,11 +16,11 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, Page
 
-from core.actions.demo import make_demo
-from core.actions.imports import import_paths
-from core.actions.spaces import embed
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY, Settings
+from core.features.demo.actions import make_demo
+from core.features.importing.actions import import_paths
+from core.features.neighbours.spaces import embed
+from core.runs.workspace import Workspace, open_workspace
 from core.store import predictions, runs
 from tests.ui.serving import Server, serving, started_browser
 
@@ -129,7 +129,7 @@ st.title(f"Hello, {st.session_state.clicks} times")
 """
 HELLO_SERVER = """import streamlit as st
 from starlette.middleware import Middleware
-from core.ui.server import SecurityHeaders
+from core.features.server.server import SecurityHeaders
 app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
 """
 

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from bench.measure import alone, median_s
-from core.actions.workspace import open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.runs.workspace import open_workspace
 from core.store import Cursor, datasets, text_search
 from core.store.queries import insert
 from core.store.text_search import Found, TextQuery

@@ -21,9 +21,9 @@ import pandas as pd
 
 from bench.large_store import run_large
 from bench.measure import alone, median_s
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.importing.actions import import_paths
+from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, predictions, runs, traces
 from core.store.predictions import RowFilter
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.features.arguments import findings_tab
-from core.ui.arguments import label_tab, rubrics_tab, worth_tab
-from core.ui.shared import run_browser, shell, widgets
+from core.features.arguments.page import label_tab, rubrics_tab, worth_tab
+from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Arguments")

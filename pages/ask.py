@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from core.actions import ask
-from core.ui.ask import argued, asked_list, form
-from core.ui.shared import run_browser, shell
-from core.ui.shared.linked import read_ids
+from core.features.asking import actions as ask
+from core.features.asking.page import argued, asked_list, form
+from core.ui import run_browser, shell
+from core.ui.linked import read_ids
 
 context = shell.open_page(__file__)
 st.markdown("## Ask")

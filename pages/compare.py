@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from core.report.figures import paired_changes
-from core.ui.compare import panels
-from core.ui.shared import links, run_browser, score_box, shell, widgets
+from core.features.scores.page import compare as panels
+from core.features.sharing.report.figures import paired_changes
+from core.ui import links, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Compare")

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.ui.data import tabs
-from core.ui.shared import shell, widgets
+from core.features.importing.page import tabs
+from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Data")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.features.experiments.page import ledger, results, start
-from core.ui.shared import shell, widgets
+from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Experiments")

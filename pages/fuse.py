@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.ui.fuse import at_rest, explorer, figures, fusion_controls, results, save_controls
-from core.ui.shared import run_browser, score_box, shell
+from core.features.fuse.page import at_rest, explorer, figures, fusion_controls, results, save_controls
+from core.ui import run_browser, score_box, shell
 
 context = shell.open_page(__file__)
 st.markdown("## Fuse")

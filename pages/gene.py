@@ -1,6 +1,6 @@
 """One target gene: all its rows, and the runs' predictions for them."""
 
-from core.ui.shared import shell
-from core.ui.symbol import panels
+from core.features.reading import symbol
+from core.ui import shell
 
-panels.show(shell.open_page(__file__), "gene")
+symbol.show(shell.open_page(__file__), "gene")

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.ui.neighbours import panels
-from core.ui.shared import loaders, neighbour_controls, run_browser, score_box, shell, space_builder, widgets
+from core.features.neighbours.page import panels, space_builder
+from core.ui import loaders, neighbour_controls, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Neighbours")

@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from core.report.figures import labels
-from core.ui.overview import concerns, dataset, runs_table, summary
-from core.ui.shared import after_import, loaders, shell, widgets
+from core.features.importing.page import after_import
+from core.features.reading.overview import concerns, dataset, runs_table, summary
+from core.features.sharing.report.figures import labels
+from core.ui import loaders, shell, widgets
 
 context = shell.open_page(__file__).without_asked()
 st.markdown("## Overview")

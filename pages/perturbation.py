@@ -1,6 +1,6 @@
 """One perturbation: all its rows, and the runs' predictions for them."""
 
-from core.ui.shared import shell
-from core.ui.symbol import panels
+from core.features.reading import symbol
+from core.ui import shell
 
-panels.show(shell.open_page(__file__), "pert")
+symbol.show(shell.open_page(__file__), "pert")

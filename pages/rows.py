@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core.ui.rows import audit_tab, row
-from core.ui.shared import filters, loaders, run_browser, shell, widgets
+from core.features.reading.rows import audit_tab, row
+from core.ui import filters, loaders, run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 with st.container(key="title-line"):

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from core.ui.run import finetune_tab, run_form, run_list
-from core.ui.shared import run_browser, shell, widgets
+from core.features.finetune import page as finetune_tab
+from core.features.predicting.page import run_form, run_list
+from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Run")

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.features.perturbqa import tab as split_baselines
-from core.ui.scores import baselines, other_scores, panels
-from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
+from core.features.scores.page import baselines, other_scores, panels
+from core.ui import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Scores")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.ui.share import choices, panels, preview, walk_tab
-from core.ui.share import submission as submit
-from core.ui.shared import run_browser, shell, widgets
+from core.features.sharing.page import choices, panels, preview, walk_tab
+from core.features.submissions import page as submit
+from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Share")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.actions.workspace import Workspace
-from core.ui.shared import shell, widgets
-from core.ui.targets import choices, conditions_tab, table_tab, training_tab
+from core.features.targets.page import choices, conditions_tab, table_tab, training_tab
+from core.runs.workspace import Workspace
+from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Targets")

@@ -1,6 +1,6 @@
 """The process of a fine-tune with a trainer that needs no torch: `python -m soak.small_trainer FOLDER`.
 
-All but the model is what `core.finetune.train` has: lock, heartbeats, whole checkpoints, losses, the merged folder, the ending.
+All but the model is what `core.features.finetune.train` has: lock, heartbeats, whole checkpoints, losses, the merged folder, the ending.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-from core.finetune import train
-from core.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
-from core.finetune.merge import write_manifest
-from core.jobs.state import record_ending
-from core.jobs.work import Reporter, describe_early_end
+from core.features.finetune import train
+from core.features.finetune.job_folder import FinetuneFolder, last_whole, mark_whole
+from core.features.finetune.merge import write_manifest
+from core.runs.jobs.state import record_ending
+from core.runs.jobs.work import Reporter, describe_early_end
 
 STEPS, STEP_S = 60, 0.05
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.actions import launch
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.request import RunRequest
+from core.base.config import Settings
 from core.features.asking.askings import AgainRequest, plan_again
 from core.features.asking.result import RowAskedAgain, row_asked_again
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from core.store import predictions
 from soak.conftest import Record
 from tests import worlds

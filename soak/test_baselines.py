@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.actions.imports import import_paths
-from core.actions.workspace import open_workspace
-from core.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY, Settings
+from core.features.importing.actions import import_paths
+from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 

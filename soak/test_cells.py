@@ -13,19 +13,19 @@ import pandas as pd
 
 from bench.cells import write_repeated_screen
 from bench.measure import alone, measure_alone
-from core.actions import cells
-from core.actions.label_request import LabelRequest
-from core.actions.workspace import open_workspace
-from core.cells.anndata_file import open_cells
-from core.cells.groups import group_cells
-from core.cells.packages import import_rank_sum
-from core.cells.screen import LabelSettings, label_screen
-from core.cells.simulator import ScreenSettings, simulate_screen
-from core.config import Settings
+from core.base.config import Settings
+from core.features.cells import actions as cells
+from core.features.cells.actions import LabelRequest
+from core.features.cells.anndata_file import open_cells
+from core.features.cells.groups import group_cells
+from core.features.cells.packages import import_rank_sum
+from core.features.cells.screen import LabelSettings, label_screen
+from core.features.cells.simulator import ScreenSettings, simulate_screen
+from core.runs.workspace import open_workspace
 from core.store import datasets, pairs
 from soak.conftest import Record
-from tests.cells.cases import write_screen
-from tests.cells.truth import MEASURED, Calls, measure_calls
+from tests.features.cells.cases import write_screen
+from tests.features.cells.truth import MEASURED, Calls, measure_calls
 
 SEEDS = 20
 LARGE = ScreenSettings(n_cells=20_000, n_genes=2_000, n_perturbations=100)

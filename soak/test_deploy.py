@@ -19,7 +19,7 @@ import pytest
 from dockerfile_parse import DockerfileParser
 from playwright.sync_api import sync_playwright
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from soak.conftest import Record
 from soak.machine_copy import MachineCopy, machine_copy, missing_tool
 from tests.ui.conftest import WATCH, settle

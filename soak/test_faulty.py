@@ -1,7 +1,7 @@
 """The methods themselves, in worker processes, against a server that fails in every way it can: each kind of fault for each
 method, and the memory of a worker that is sent 50 MB an answer.
 
-tests/engine/test_faulty.py has the short form: a method for tests, in one process.
+tests/runs/test_faulty.py has the short form: a method for tests, in one process.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from core import log
-from core.actions import ask, run_control
-from core.actions import launch as launching
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
-from core.engine.journal import read_entries, read_progress
-from core.engine.request import RunRequest
-from core.engine.run_state import Status
+from core.base import log
+from core.base.types import LIVE_STATES, Failed
 from core.features.arguments.clash import CLASH
-from core.jobs.folder import log_tail
-from core.jobs.state import HEARTBEAT_EVERY_S
+from core.features.arguments.methods.judge_rubric import reading_options
+from core.features.arguments.rubric import Rubric
+from core.features.asking import actions as ask
 from core.methods.base import method_named
-from core.methods.judge_rubric import reading_options
+from core.runs import launch as launching
+from core.runs import run_control
+from core.runs.jobs.folder import log_tail
+from core.runs.jobs.state import HEARTBEAT_EVERY_S
+from core.runs.journal import read_entries, read_progress
+from core.runs.request import RunRequest
+from core.runs.run_state import Status
+from core.runs.workspace import Workspace
 from core.store import traces
 from core.store.runs import Run
-from core.types import LIVE_STATES, Failed
 from soak.conftest import Record
 from tests import hostile_server
-from tests.engine.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
 from tests.fakes.scripted import Faults, Script, request_counts, serving
+from tests.runs.cases import end_worker, fast, keyed, status, stored_rows, wish, workspace_with
 
 ROWS = 300
 SHARE = 0.05  # of each fault of a group

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import DeskError
+from core.base.errors import DeskError
 from tests.fuzzing import KINDS, changed, write_sound
 
 N = 3_000

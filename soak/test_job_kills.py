@@ -1,6 +1,6 @@
 """Every kind of background work, killed, stopped and left without disk while it runs, beside one that was left alone.
 
-tests/jobs/test_work.py does the same to one small job, tests/engine/test_killed.py to a run; soak/test_kills.py kills a run
+tests/runs/jobs/test_work.py does the same to one small job, tests/runs/test_killed.py to a run; soak/test_kills.py kills a run
 fifty times. Commands that are no jobs (report build, backup, import) are killed and given again.
 """
 
@@ -23,42 +23,39 @@ from typing import Any
 
 import pytest
 
-from core.actions import (
-    cells,
-    finetunes,
-    job_control,
-    jobs,
-    launch,
-    readings,
-    target_ranking,
-)
-from core.actions.finetunes import FinetuneRequest
-from core.actions.job_kinds.base import Job, kinds
-from core.actions.label_request import LabelRequest
-from core.actions.reading_settings import ReadingSettings
-from core.actions.workspace import Workspace, open_workspace
-from core.audit.rubric import Rubric
+from core.base.config import Settings
+from core.base.errors import DeskError, StoreBusy
 from core.base.result import to_json
-from core.cells.screen import LabelSettings
-from core.config import Settings
-from core.engine.request import RunRequest
-from core.errors import DeskError, StoreBusy
+from core.features.arguments import readings, rubric_tables
 from core.features.arguments.clash import CLASH
+from core.features.arguments.readings import ReadingSettings
+from core.features.arguments.rubric import Rubric
 from core.features.arguments.schema_reading import reading_of_run
+from core.features.cells import actions as cells
+from core.features.cells.actions import LabelRequest
+from core.features.cells.screen import LabelSettings
 from core.features.experiments import engine
 from core.features.experiments.kinds.names import NamesSettings
 from core.features.experiments.kinds.tools import ToolsSettings
-from core.finetune import job_folder as finetune_process
-from core.jobs import start as job_start
-from core.jobs.folder import JobFolder
-from core.jobs.state import STALE_AFTER_S, last_heartbeat
-from core.store import datasets, pairs, rubrics, runs
+from core.features.finetune import actions as finetunes
+from core.features.finetune import job_folder as finetune_process
+from core.features.finetune.actions import FinetuneRequest
+from core.features.targets import actions as target_ranking
+from core.features.targets.request import TrainingRequest
+from core.runs import launch
+from core.runs.jobs import control, overview
+from core.runs.jobs import start as job_start
+from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.state import STALE_AFTER_S, last_heartbeat
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
+from core.store import datasets, pairs, runs
 from core.store.connection import Store
-from core.target_ranking.request import TrainingRequest
 from soak.conftest import Record
 from tests import commands, mounts, worlds
-from tests.cells.cases import write_case
 from tests.fakes.scripted import Script, serving
+from tests.features.cells.cases import write_case
 
 KILLS = 4
 SEED = 7
@@ -81,7 +78,7 @@ class Kind:
 
     def job(self, workspace: Workspace) -> Job:
         """What was started, as pages and commands see it now."""
-        return next(job for job in job_control.list_jobs(workspace, [self.name]) if self.called in ("", job.name))
+        return next(job for job in control.list_jobs(workspace, [self.name]) if self.called in ("", job.name))
 
     def folder(self, workspace: Workspace) -> JobFolder:
         return self.job(workspace).folder
@@ -95,7 +92,7 @@ class Kind:
         return self.job(workspace).is_live
 
     def resume(self, workspace: Workspace) -> None:
-        job_control.resume(workspace, self.job(workspace))
+        control.resume(workspace, self.job(workspace))
 
 
 def _tools(workspace: Workspace, url: str) -> None:
@@ -153,7 +150,7 @@ def _run(workspace: Workspace, url: str) -> None:
 
 
 def _rows_of(workspace: Workspace, name: str) -> Any:
-    jobs.settle_ended(workspace)
+    overview.settle_ended(workspace)
     with workspace.store.read() as db:
         run = runs.find(db, name).id
         found = db.execute("SELECT pair_id, p_de, prediction_up, prediction_down, error FROM prediction WHERE run = ?", [run])
@@ -166,9 +163,9 @@ def _reading(workspace: Workspace, url: str) -> None:
 
 
 def _reading_result(workspace: Workspace) -> Any:
-    jobs.settle_ended(workspace)
+    overview.settle_ended(workspace)
     with workspace.store.read() as db:
-        found = rubrics.readings(db, runs.find(db, "read").id)
+        found = rubric_tables.readings(db, runs.find(db, "read").id)
     return sorted(map(str, found.drop(columns=[name for name in found if name.endswith("_at")]).to_dict("records")))
 
 
@@ -178,7 +175,7 @@ def _clash(workspace: Workspace, url: str) -> None:
 
 
 def _clash_result(workspace: Workspace) -> Any:
-    jobs.settle_ended(workspace)
+    overview.settle_ended(workspace)
     with workspace.store.read() as db:
         reading = runs.find(db, "clashes").id
     return sorted(map(str, reading_of_run(workspace, CLASH, "argued", reading).findings))
@@ -225,7 +222,7 @@ def _small_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def start(folder: JobFolder, command: Any, environment: Any, **more: Any) -> int:
         return _start(
-            folder, [part.replace("core.finetune.train", "soak.small_trainer") for part in command], environment, **more
+            folder, [part.replace("core.features.finetune.train", "soak.small_trainer") for part in command], environment, **more
         )
 
     _start = job_start.start
@@ -363,7 +360,7 @@ def test_stopped_for_longer_than_a_heartbeat_it_goes_on(kind: Kind, tmp_path: Pa
         past = time.time() - 3600  # what a laptop finds after its sleep
         os.utime(folder.heartbeat, (past, past))
         was_live = kind.is_live(workspace)
-        jobs.settle_ended(workspace)
+        overview.settle_ended(workspace)
     finally:
         os.kill(pid, signal.SIGCONT)
     until(lambda: not kind.is_live(workspace), f"{kind.name} to end")

@@ -1,4 +1,4 @@
-"""Fifty kills during one run of 300 rows; tests/engine/test_killed.py has three."""
+"""Fifty kills during one run of 300 rows; tests/runs/test_killed.py has three."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.workspace import Workspace
-from core.jobs.state import NO_REASON
+from core.runs.jobs.state import NO_REASON
+from core.runs.workspace import Workspace
 from core.store.runs import Run
 from soak.conftest import Record
-from tests.engine.test_killed import ROWS, assert_equal_to_undisturbed, read_states, run_with_kills
+from tests.runs.test_killed import ROWS, assert_equal_to_undisturbed, read_states, run_with_kills
 from tests.ui.conftest import read_page
 
 KILLS = 50

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.actions import labels
-from core.actions.workspace import Workspace
+from core.features.arguments import labels
+from core.runs.workspace import Workspace
 from core.store import runs
 from soak.conftest import Record
 from tests.conftest import demo_copy, demo_workspace
-from tests.ui.arguments.reading import RUBRIC, STOPWATCH, stored, wait_for_text, wait_until_stored
+from tests.features.arguments.reading import RUBRIC, STOPWATCH, stored, wait_for_text, wait_until_stored
 from tests.ui.conftest import browser, new_context, settle
 from tests.ui.serving import serving
 
@@ -26,7 +26,7 @@ PACES_MS = {"as one reads": 400, "as fast as one types": 60}  # between two keys
 
 
 def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) -> None:
-    from core.actions import rubrics
+    from core.features.arguments import rubrics
 
     rubrics.add(demo_copy, RUBRIC)
     sample = labels.draw_sample(demo_copy, RUBRIC, RUN, LABELS)

@@ -11,7 +11,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from soak.conftest import Record
 from tests.large_files import NEEDLE, rows_of, write_pairs, write_submission
 

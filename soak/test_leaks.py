@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from core.scoring.space_leaks import check_space
+from core.features.leakage.space_leaks import check_space
 from core.stats.scores_and_labels import Scores
 from core.transfer.similarity import Space
 from soak.conftest import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from soak.conftest import Record
 from tests.conftest import demo_workspace
 from tests.ui.conftest import OpenTab, browser, demo_server, open_tab

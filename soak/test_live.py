@@ -1,5 +1,5 @@
 """Live at full strength: how long words take from the server to the screen of a real browser, and what ten watchers cost a run.
-tests/engine/test_row_watch.py and tests/ui/ask have the short forms."""
+tests/runs/test_row_watch.py and tests/ui/ask have the short forms."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.actions import ask, run_control
-from core.actions.demo import make_demo
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.jobs.folder import read_json
+from core.base.config import Settings
+from core.base.types import LIVE_STATES
+from core.features.asking import actions as ask
+from core.features.asking.page.following import LOOK_S
+from core.features.demo.actions import make_demo
 from core.methods.base import method_named
+from core.runs import run_control
+from core.runs.jobs.folder import read_json
+from core.runs.workspace import Workspace, open_workspace
 from core.store.runs import Run
-from core.types import LIVE_STATES
-from core.ui.ask.following import LOOK_S
 from soak.conftest import Record
 from soak.test_servers import Server
-from tests.engine.cases import fast, status, wish, workspace_with
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import MODEL, Script, request_counts
 from tests.fakes.scripted import serving as serving_model
+from tests.runs.cases import fast, status, wish, workspace_with
 from tests.ui.conftest import browser, open_tab
 from tests.ui.serving import chromium, serving
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cells.sampling import SamplingSettings
-from core.cells.screen import LabelSettings
+from core.features.cells.sampling import SamplingSettings
+from core.features.cells.screen import LabelSettings
 from soak.conftest import Record
-from tests.cells.null_screens import Found, NullScreen, label_null
+from tests.features.cells.null_screens import Found, NullScreen, label_null
 
 SEEDS = 5
 EVERY_PAIR = LabelSettings(sampling=SamplingSettings(all_pairs=True, least_effects=1))

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from soak.conftest import Record
 
 N_CELLS, N_GENES, N_PERTS = 100_000, 5_000, 200  # float32: 2.0 GB
@@ -19,9 +19,9 @@ MOST_MB = 2_000
 CODE = """
 import resource, sys
 from pathlib import Path
-from core.cells.predicted_changes import WantedPairs
-from core.cells.predicted_expression import CellOptions, read_predicted_cells
-from core.types import Pair
+from core.features.cells.predicted_changes import WantedPairs
+from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.base.types import Pair
 pairs = [Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", None, "train") for p in range(200) for g in range(0, 5000, 5)]
 found = read_predicted_cells(Path(sys.argv[1]), WantedPairs.of(pairs), CellOptions(values="log1p"))
 print(int(found.covered.sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

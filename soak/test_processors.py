@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 
 NUMERIC = ("stats", "transfer", "scoring", "embeddings", "cells", "experiments", "target_ranking", "audit", "real")
 

@@ -1,6 +1,6 @@
 """A run of 300 rows on a Ray cluster, one of whose processes is killed, and whose driver is killed and resumed.
 
-tests/engine/test_ray.py has what a run on a cluster does otherwise.
+tests/runs/test_ray.py has what a run on a cluster does otherwise.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.actions import run_control
-from core.actions.workspace import Workspace
-from core.engine.journal import read_spending
-from core.engine.spec import ExecutionSettings
-from core.jobs.folder import log_tail
 from core.methods.base import method_named
+from core.runs import run_control
+from core.runs.jobs.folder import log_tail
+from core.runs.journal import read_spending
+from core.runs.spec import ExecutionSettings
+from core.runs.workspace import Workspace
 from core.store.runs import Run
 from soak.conftest import Record
 from soak.test_servers import Server, watch
-from tests.engine.cases import assert_whole, end_worker, fast, status, until, wish, workspace_with
-from tests.engine.ray_clusters import Nodes, cluster
-from tests.engine.test_killed import journalled
-from tests.engine.test_ray import assert_equal
 from tests.fakes.scripted import MODEL, request_counts
+from tests.runs.cases import assert_whole, end_worker, fast, status, until, wish, workspace_with
+from tests.runs.ray_clusters import Nodes, cluster
+from tests.runs.test_killed import journalled
+from tests.runs.test_ray import assert_equal
 
 ROWS = 300
 AT_ONCE = 16

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.imports import import_paths
-from core.actions.workspace import open_workspace
+from core.base.config import Settings
 from core.cli.results import result_lines
-from core.config import Settings
+from core.features.importing.actions import import_paths
 from core.features.published.reproduce import reproduce_numbers
+from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
 from tests.real.test_reproduce import DIFFER

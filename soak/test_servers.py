@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from core.actions import run_control
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
-from core.engine.journal import read_progress
-from core.engine.run_state import Status
-from core.jobs.folder import log_tail
+from core.base.config import REPOSITORY
+from core.base.types import LIVE_STATES
 from core.methods.base import method_named
+from core.runs import run_control
+from core.runs.jobs.folder import log_tail
+from core.runs.journal import read_progress
+from core.runs.run_state import Status
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
-from core.types import LIVE_STATES
 from soak.conftest import Record
-from tests.engine.cases import end_worker, fast, status, wish, workspace_with
 from tests.fakes.scripted import MODEL, request_counts
-from tests.llm.test_serve import free_port
+from tests.features.predicting.test_serve import free_port
+from tests.runs.cases import end_worker, fast, status, wish, workspace_with
 
 ROWS = 10_000
 N_SERVERS = 3

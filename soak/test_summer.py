@@ -1,11 +1,11 @@
-"""A hundred rows of SUMMER whose worker is killed ten times; tests/engine/test_summer_runs.py has the short form."""
+"""A hundred rows of SUMMER whose worker is killed ten times; tests/features/perturbqa/test_summer_runs.py has the short form."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from soak.conftest import Record
-from tests.engine.summer_runs import assert_equal_to_undisturbed, run_with_kills
+from tests.features.perturbqa.summer_runs import assert_equal_to_undisturbed, run_with_kills
 
 ROWS, KILLS = 100, 10
 

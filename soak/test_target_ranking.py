@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from core.cells.simulator import ScreenSettings
+from core.features.cells.simulator import ScreenSettings
+from core.features.targets.expression import ExpressionSet, take_perturbed, targets_in
+from core.features.targets.metrics import MRR, best_levels, clustered_interval, place_targets, score_rankings
+from core.features.targets.models.base import FitSettings, FittedModel, fit_model, ranking_models
 from core.stats.intervals import Interval
-from core.target_ranking.expression import ExpressionSet, take_perturbed, targets_in
-from core.target_ranking.metrics import MRR, best_levels, clustered_interval, place_targets, score_rankings
-from core.target_ranking.models.base import FitSettings, FittedModel, fit_model, ranking_models
 from soak.conftest import Record
-from tests.target_ranking import screens
+from tests.features.targets import screens
 
 SCREEN = ScreenSettings(5_000, 500, 60, n_doubles=20)
 MOST_S, MOST_MB = 600, 6_000

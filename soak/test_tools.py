@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.actions.workspace import open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests import worlds
 from tests.moving_evidence import MOVES, leave_tools_out

@@ -17,9 +17,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from bench.pages import REAL_DATA, make_workspace
-from core.actions import run_control
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.runs import run_control
+from core.runs.workspace import Workspace
 from soak.conftest import Record
 from tests.fakes import scripted as scripted_server
 from tests.ui import timed_server
@@ -35,10 +35,10 @@ IMPORT_AGAIN_AND_AGAIN = """
 import sys
 import time
 from pathlib import Path
-from core.actions.imports import import_paths
-from core.actions.undo import undo
-from core.actions.workspace import open_workspace
-from core.config import load_settings
+from core.features.importing.actions import import_paths
+from core.features.importing.undo import undo
+from core.runs.workspace import open_workspace
+from core.base.config import load_settings
 workspace, file = open_workspace(load_settings(Path(sys.argv[1]))), Path(sys.argv[2])
 while True:
     [done] = import_paths(workspace, [file])

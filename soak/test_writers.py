@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from soak.conftest import Record
 from tests.conftest import empty_store, small_template, small_workspace, workspace
 from tests.ui.test_writing import assert_nothing_lost

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.made_runs import run_to_end
-from core.actions.workspace import Workspace
-from core.evidence.changed_cards import CardChange
 from core.features.asking.askings import AgainPlan
+from core.features.asking.changed_cards import CardChange
+from core.runs.component_loader import WorkspaceComponents, default_dataset
+from core.runs.made_runs import run_to_end
+from core.runs.workspace import Workspace
 from core.store import evidence, runs
 
 

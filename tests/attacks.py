@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tests import cases
-from tests.cells import hostile_hdf5
+from tests.features.cells import hostile_hdf5
 
 OTHER_TRAIN = cases.TRAIN.replace(b"up", b"down")
 BIDI, ZERO_WIDTH, ESCAPE = "\u202e", "\u200b", "\x1b[31m"

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from core.actions.workspace import Workspace
 from core.base.archives import pack
-from core.datasets.bundle_parts import SCHEMAS
+from core.features.importing.bundle_parts import SCHEMAS
+from core.runs.workspace import Workspace
 from core.store import runs
 
 Rows = list[tuple[Any, ...]]

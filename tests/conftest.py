@@ -18,10 +18,10 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from core.actions.demo import make_demo
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.demo.actions import make_demo
+from core.features.importing.actions import import_paths
+from core.runs.workspace import Workspace, open_workspace
 from tests import strength, worlds
 from tests.features.perturbqa import cases as lines
 from tests.little_demo import make_little_demo

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.actions import derived_runs, launch
-from core.actions.workspace import Workspace
-from core.engine.request import RunRequest
 from core.methods.fusion_settings import FusionSettings, fusion_options
+from core.runs import derived_runs, launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings

@@ -12,7 +12,7 @@ NAME = "odd_"  # the beginning of each further setting
 # An entry of the ledger has a column for each setting of its rule.
 LEFT_OUT = ("FusionRequest", "KnnRequest", "DecisionRule")
 # Options of these are checked by their own tests.
-_OTHERS = ("core.methods.", "core.finetune.", "core.target_ranking.models.")
+_OTHERS = ("core.methods.", "core.features.finetune.", "core.features.targets.models.")
 _REQUESTED = ("FusionSettings", "RecoveredSettings")
 _make_dataclass = dataclasses.dataclass
 
@@ -29,7 +29,7 @@ def dataclass(cls: Any = None, /, **about: Any) -> Any:
 
 
 def _append_setting(cls: Any, name: str) -> None:
-    from core.fields.setting import setting  # which the record's module has imported
+    from core.base.fields.setting import setting  # which the record's module has imported
 
     cls.__annotations__[name] = Annotated[int, Ge(0), Le(9), setting("Odd.", title="Odd", changes_result=False)]
     setattr(cls, name, dataclasses.field(default=4, kw_only=True))

@@ -14,15 +14,15 @@ import pyarrow as pa
 from pyarrow import parquet
 from safetensors.numpy import save
 
-from core.cells.anndata_file import open_cells, summarise_counts
-from core.cells.predicted_changes import WantedPairs
-from core.cells.predicted_table import read_predicted_table
+from core.base.types import Pair
 from core.embeddings.load import load_space
+from core.features.cells.anndata_file import open_cells, summarise_counts
+from core.features.cells.predicted_changes import WantedPairs
+from core.features.cells.predicted_table import read_predicted_table
 from core.features.experiments.ledger_file import read_published
-from core.importing.files import recognise_upload
-from core.types import Pair
+from core.features.importing.files import recognise_upload
 from tests import cases
-from tests.cells import hostile_hdf5
+from tests.features.cells import hostile_hdf5
 
 _WANTED = WantedPairs.of((Pair("A_B", "A", "B", None, "test"),))
 

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.actions.demo import make_demo
-from core.actions.workspace import Workspace
-from core.datasets import demo, demo_debate, demo_world
-from core.datasets.demo_world import SplitSize
+from core.features.demo import debate as demo_debate
+from core.features.demo import files as demo
+from core.features.demo import world as demo_world
+from core.features.demo.actions import make_demo
+from core.features.demo.world import SplitSize
+from core.runs.workspace import Workspace
 
 LABELLED_ROWS, DEBATED_ROWS = 1_280, 400  # of the split "train", and those of them that the two labelled runs are about
 

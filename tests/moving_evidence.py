@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.actions import launch
-from core.actions.workspace import Workspace
-from core.engine.request import RunRequest
 from core.features.experiments import engine
 from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.kinds.tools import ToolsSettings
 from core.features.experiments.result import ExperimentResult
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
 

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from core.actions import launch
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.request import RunRequest
+from core.base.config import Settings
 from core.features.experiments import engine
 from core.features.experiments.kinds.names import NamesSettings
 from core.features.experiments.result import ExperimentResult
+from core.features.importing.actions import import_upload
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply

@@ -17,10 +17,10 @@ import pytest
 from typer.main import get_command
 
 import core.cli
-from core.config import Settings, variable_of
-from core.engine.run_state import State
-from core.row_schema import TABLES
-from core.setting_types import SECRET
+from core.base.config import Settings, variable_of
+from core.base.row_schema import TABLES
+from core.base.setting_types import SECRET
+from core.runs.run_state import State
 from core.store import Store
 from tests.test_imports import EVERYONE, FILES, imported, room_of
 
@@ -36,9 +36,9 @@ EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = {  # the first words of a line that an example adds to a file → those of the line above which it stands
     "page(": '        page("search"',
     '"count-symbols"': '        "search": Command(',
-    "from core.datasets.signed_pairs": "from core.datasets.submissions import",
+    "from core.datasets.signed_pairs": "from core.features.importing.submissions import",
     "if is_signed": "    if are_replies(table, roles):",
-    "from core.engine import shared_settings": "from core.engine.request import RunRequest",
+    "from core.runs import shared_settings": "from core.runs.request import RunRequest",
     "timeout_s: shared_settings": "    endpoint: Server = None",
     "timeout_s=": "        concurrency=settings.concurrency,",
 }

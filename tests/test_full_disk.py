@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from tests import cases, commands, mounts
 from tests.little_demo import at_a_sixth
 

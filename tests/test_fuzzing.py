@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DeskError
+from core.base.errors import DeskError
 from tests.fuzzing import KINDS, changed, write_sound
 
 N = 25

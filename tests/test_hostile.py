@@ -16,10 +16,10 @@ from unittest import mock
 
 import pytest
 
-from core.actions import runs
-from core.actions.workspace import open_workspace
+from core.base.config import Settings
 from core.cli import progress
-from core.config import Settings
+from core.runs import actions as runs
+from core.runs.workspace import open_workspace
 from tests import commands, worlds
 from tests.attacks import ATTACKS, Attack
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.runs.workspace import Workspace
 from core.scoring import run_scores
 
 NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"

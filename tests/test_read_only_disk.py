@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from tests import commands, mounts
 

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import pytest
 
-from core.config import load_settings
-from core.net.retry import RetryPolicy
+from core.base.config import load_settings
+from core.base.net.retry import RetryPolicy
 from tests import cases, commands
 from tests.fakes.http_server import ReceivedRequest, Response, ServerResponse, StreamedResponse, serve_in_thread
 from tests.fakes.scripted import Script, ScriptedModel
@@ -181,7 +181,7 @@ def test_a_traceback_that_nobody_foresaw_shows_none(workspace: Path) -> None:
     program = (
         "import logging, sys\n"
         "from core import log\n"
-        "from core.config import load_settings\n"
+        "from core.base.config import load_settings\n"
         "early = logging.getLogger('library'); early.addHandler(logging.StreamHandler())\n"
         "log.scrub_output(load_settings())\n"
         f"early.error('a library says %s', {KEY!r})\n"

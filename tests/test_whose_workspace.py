@@ -7,25 +7,35 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.actions.workspace import Workspace
-from tests.test_imports import FILES, ROOT, parsed, room_of
+from core.runs.workspace import Workspace
+from tests.test_imports import FILES, ROOT, imported, parsed, room_of
 
-SERVER = "core/ui/shared/server_workspace.py"
+SERVER = "core/ui/server_workspace.py"
 # What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
 MAY_USE = {
     "open_workspace": {SERVER, "core/ui/start.py"},  # before there is a server
-    "load_settings": {"core/ui/server.py", "core/ui/sign_ins.py"},  # how it is served; who has which role
+    "load_settings": {
+        "core/features/server/server.py",
+        "core/features/server/sign_ins.py",
+    },  # how it is served; who has which role
     "_own_workspace": {SERVER},
-    "open_for": {SERVER, "core/ui/shared/sign_in.py"},
-    "session_workspace": {"core/ui/shared/sign_in.py", "core/ui/shared/shell.py"},
+    "open_for": {SERVER, "core/ui/sign_in.py"},
+    "session_workspace": {"core/ui/sign_in.py", "core/ui/shell.py"},
     "for_person": {SERVER},
-    "settle_runs": {SERVER, "core/ui/shared/loaders/__init__.py", "core/ui/shared/loaders/records.py"}
-    | {"core/ui/shared/shell.py", "core/ui/run/run_list.py"},  # these two ask the loader, with nothing to choose
-    "keep_null": {SERVER, "core/ui/shared/space_numbers.py"},
+    "settle_runs": {SERVER, "core/ui/loaders/__init__.py", "core/ui/loaders/records.py"}
+    | {"core/ui/shell.py", "core/features/predicting/page/run_list.py"},  # these two ask the loader, with nothing to choose
+    "keep_null": {SERVER, "core/features/neighbours/page/space_numbers.py"},
     "open_store": set[str](),
     "closed_because": set[str](),
 }
-INTERFACE = [file for file in FILES if room_of(file) in ("ui", "pages", "app")]
+INTERFACE = [
+    file
+    for file in FILES
+    if room_of(file) in ("ui", "pages", "app")
+    or "streamlit" in imported(file)
+    or file.parent.name == "server"
+    and "doctor" not in file.name
+]
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
@@ -70,16 +80,16 @@ def test_only_a_workspace_writes_to_its_store() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "write"
         if ast.unparse(node.func.value).endswith("store")
     }
-    assert writes == {"core/actions/workspace.py", "core/engine/ingest.py"}
+    assert writes == {"core/runs/workspace.py", "core/runs/ingest.py"}
 
 
 @pytest.mark.soak
 def test_what_is_loaded_for_everybody_is_read_in_a_closed_workspace(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.actions import runs
-    from core.errors import ReadOnly
-    from core.ui.shared import server_workspace
+    from core.base.errors import ReadOnly
+    from core.runs import actions as runs
+    from core.ui import server_workspace
     from tests.ui.conftest import forget
 
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(small_workspace.settings.workspace))

@@ -16,9 +16,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from core.actions.imports import ImportOptions, import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.importing.actions import ImportOptions, import_upload
+from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets
 from core.store.attachment import let_go
 from tests import cases

@@ -15,11 +15,11 @@ from typing import IO
 
 import pyarrow as pa
 
-from core import compressed
-from core.compressed import DAMAGE, BoundedStream, open_archive, refuse_more
-from core.errors import InputError, UnsafeFile
-from core.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
-from core.texts import quote
+from core.base import compressed
+from core.base.compressed import DAMAGE, BoundedStream, open_archive, refuse_more
+from core.base.errors import InputError, UnsafeFile
+from core.base.file_limits import MAX_RATIO, MAX_UNPACKED_BYTES, refuse_bomb
+from core.base.texts import quote
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")

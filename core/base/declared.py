@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-from core.errors import NotFound
-from core.texts import list_choices
+from core.base.errors import NotFound
+from core.base.texts import list_choices
 
 Part = TypeVar("Part")
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from core.fields.setting import setting
+from core.base.fields.setting import setting
 
 if TYPE_CHECKING:
-    from core.actions.workspace import Workspace
     from core.base.result import Result
-    from core.engine.request import RunRequest
+    from core.runs.request import RunRequest
+    from core.runs.workspace import Workspace
 
 Measure = Literal["score", "answers"]
 Metric = Literal["de", "dir", "mean"]
@@ -94,7 +94,7 @@ class Experiment:
 class Kind:
     """A kind of experiment: a file in core/features/experiments/kinds, or what another feature brings as `experiments`.
 
-    name: as commands take it. settings: a dataclass of settings (`core.fields.record.setting`), with
+    name: as commands take it. settings: a dataclass of settings (`core.base.fields.record.setting`), with
     `rows` if it is built. Either `build` or `compute` is None: an experiment of arms that are runs is
     built and then made by the engine, a computed one makes no run. missing: what a dataset (None: the
     workspace's own) lacks for it, in words. complete: adds what the kind itself reads in the finished

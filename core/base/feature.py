@@ -14,22 +14,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from core.actions.workspace import Workspace
     from core.base.result import Result
-    from core.report.selection import ReportSelection
+    from core.runs.workspace import Workspace
     from core.store.runs import Run
 
 Reference = str  # "package.module:name"
+PANELS = ("Data", "Look", "Predict", "Judge", "Show", "Operate")  # of `--help`, in this order
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page in the navigation. name: of its file in pages/ and its address. icon: a Material symbol. group: its heading."""
+    """A page. name: of its file in pages/ and its address. icon: a Material symbol. group: its heading in the navigation, which
+    leaves out what is_hidden."""
 
     name: str
     title: str
     icon: str
     group: str = ""
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of commands. app: a typer application. about: its line in `--help`. panel: its heading there."""
+    """A command, or a group of commands. app: a typer application, whose commands stand behind the name unless one has it.
+    about: its line in `--help`, which leaves out what is_hidden. panel: its heading there, one of PANELS. settles: whether it
+    records what died in the workspace before it opens the store."""
 
     app: Reference
     about: str
     panel: str
+    is_hidden: bool = False
+    settles: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +104,9 @@ class OverviewCard(Protocol):
 
 
 class ReportPart(Protocol):
-    """Return the results that a report of a selection shows."""
+    """Return the results that a report shows. selection: runs, comparisons, rows and figures, as the report was asked for."""
 
-    def __call__(self, workspace: Workspace, selection: ReportSelection) -> Sequence[Result]: ...
+    def __call__(self, workspace: Workspace, selection: Any) -> Sequence[Result]: ...
 
 
 class Export(Protocol):
@@ -133,8 +139,9 @@ OBJECTS: Mapping[str, Reference] = MappingProxyType(
     {
         "methods": "core.methods.base:Method",
         "tools": "core.evidence.tool:Tool",
-        "jobs": "core.actions.job_kinds.base:JobKind",
+        "jobs": "core.runs.jobs.kinds:JobKind",
         "experiments": "core.base.experiment:Kind",
+        "figures": "core.features.sharing.report.figure_kind:FigureKind",
     }
 )
 
@@ -155,6 +162,7 @@ class Feature:
     tools: tuple[Reference, ...] = ()
     jobs: tuple[Reference, ...] = ()
     experiments: tuple[Reference, ...] = ()
+    figures: tuple[Reference, ...] = ()
     tables: Tables | None = None
     row_panels: tuple[Reference, ...] = ()
     row_filters: tuple[Reference, ...] = ()

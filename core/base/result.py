@@ -1,8 +1,8 @@
 """The form of a result: a number that somebody asked for, with its scope and its caveats, wherever it is shown.
 
 A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place where JSON comes from. The
-command prints it (core/cli/results.py), the page shows it (core/ui/shared/results.py) and the report takes the same object
-(core/report/results.py): each shows sentence, caveats and tables, and the page and the report the figure, too.
+command prints it (core/cli/results.py), the page shows it (core/ui/results.py) and the report takes the same object
+(core/plots/results.py): each shows sentence, caveats and tables, and the page and the report the figure, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import date
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-from core.texts import cell_text, estimate_text
+from core.base.texts import cell_text, estimate_text
 
 HIDDEN: Mapping[str, bool] = {"hidden": True}  # metadata of a field that only tables and figures need, such as an array
 INLINE: Mapping[str, bool] = {"inline": True}  # metadata of a record whose keys stand among those of the result

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from core.base.errors import InputError, UnknownFormat
+from core.base.hashes import sha256_of
+from core.base.symbols.kinds import kind_of_names, refuse_matrix
+from core.base.symbols.p_values import is_p_value_name
 from core.base.tables import Table
-from core.errors import InputError, UnknownFormat
-from core.hashes import sha256_of
-from core.symbols.kinds import kind_of_names, refuse_matrix
-from core.symbols.p_values import is_p_value_name
-from core.texts import list_some, quote
+from core.base.texts import list_some, quote
 
 if TYPE_CHECKING:
     import pandas as pd

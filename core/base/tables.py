@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.archives import Content, is_zip, open_content, open_csv
-from core.compressed import bare_name, unpack_file
-from core.errors import InputError, UnknownFormat
-from core.file_io import open_file
-from core.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
-from core.parquet_walk import text_bytes, walk_parquet
-from core.texts import parse_json, quote
-from core.types import Rejected
-from core.workbook import is_workbook, text_of_workbook
+from core.base.compressed import bare_name, unpack_file
+from core.base.errors import InputError, UnknownFormat
+from core.base.file_io import open_file
+from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
+from core.base.parquet_walk import text_bytes, walk_parquet
+from core.base.texts import parse_json, quote
+from core.base.types import Rejected
+from core.base.workbook import is_workbook, text_of_workbook
 
 if TYPE_CHECKING:
     import pandas as pd

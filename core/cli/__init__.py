@@ -51,12 +51,12 @@ from typer import Abort
 from typer._click.exceptions import NoArgsIsHelpError  # which typer does not pass on
 from typer.exceptions import TyperException
 
-from core import log
+from core.base import log
+from core.base.errors import DeskError, InputError
+from core.base.memory import keep_memory_small
+from core.base.system_errors import explain
+from core.base.texts import printable, shorten
 from core.cli.base import app, say
-from core.errors import DeskError, InputError
-from core.memory import keep_memory_small
-from core.system_errors import explain
-from core.texts import printable, shorten
 
 _LONGEST_REASON = 300  # characters of what is wrong with the usage, which quotes it
 _LONGEST_WORD = 200

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core import log
+from core.base import log
+from core.base.config import load_settings
 from core.base.result import plain
+from core.base.texts import cell_text, printable, shorten, table_lines
+from core.base.version import describe
 from core.cli.lazy_group import LazyGroup, Output
-from core.config import load_settings
-from core.texts import cell_text, printable, shorten, table_lines
-from core.version import describe
 
 if TYPE_CHECKING:
     from core.store.runs import Run
@@ -48,14 +48,14 @@ def workspace(
     ] = False,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
-    from core.actions.workspace import open_workspace  # brings the store, which --help does without
+    from core.runs.workspace import open_workspace  # brings the store, which --help does without
 
     Output.progress = progress
     opened = open_workspace(load_settings(folder))
     assert isinstance(context.command, LazyGroup)
     before_use = None
     if context.command.settles(context.invoked_subcommand):
-        from core.actions.jobs import SettleOnce
+        from core.runs.jobs.overview import SettleOnce
 
         before_use = SettleOnce()
     context.obj = replace(opened, before_use=before_use, remark=cache(say))
@@ -109,8 +109,8 @@ def show_deleted(name: str) -> None:
 
 def show_file(out: Path, content: bytes, facts: Mapping[str, Any], *, replace: bool) -> None:
     """Write a file, and print where it is, its hash, and facts about it."""
-    from core.file_io import write_file
-    from core.hashes import sha256_of
+    from core.base.file_io import write_file
+    from core.base.hashes import sha256_of
 
     write_file(content, out, replace=replace)
     sha256 = sha256_of(content)

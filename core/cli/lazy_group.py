@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from core.base.feature import Command as FeatureCommand
-from core.base.feature import resolve
-from core.cli.commands import PANELS, Command, Group
+from core.base.feature import PANELS, resolve
 from core.features import features
 
 _WITHOUT_JSON = ("serve", "serve-app", "work", "worker")
@@ -25,17 +22,14 @@ class Output:
 
 
 class LazyGroup(TyperGroup):
-    """The commands of PANELS and those of features, each imported when it is run."""
+    """The commands of all features, each imported when it is run."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        own = [(panel, name, entry) for panel, entries in PANELS.items() for name, entry in entries.items()]
-        brought = [(entry.panel, name, entry) for feature in features().values() for name, entry in feature.commands.items()]
-        self._entries: dict[str, Command | Group | FeatureCommand] = {}
-        for panel, name, entry in (*own, *brought):
-            self._entries[name] = entry
-            hidden = isinstance(entry, Command) and entry.hidden
-            self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=panel, hidden=hidden))
+        brought = [entry for feature in features().values() for entry in feature.commands.items()]
+        self._entries = dict(sorted(brought, key=lambda entry: PANELS.index(entry[1].panel)))
+        for name, entry in self._entries.items():
+            self.add_command(TyperCommand(name, help=entry.about, rich_help_panel=entry.panel, hidden=entry.is_hidden))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the imported command named by the arguments, and the remaining arguments."""
@@ -44,16 +38,13 @@ class LazyGroup(TyperGroup):
 
     def settles(self, name: str | None) -> bool:
         """Return whether the command of a name records what died before it opens the store."""
-        entry = self._entries.get(name or "")
-        return not isinstance(entry, Command) or entry.settles
+        return name not in self._entries or self._entries[name].settles
 
     def import_command(self, name: str) -> Any:
         """Return the command, or the group of commands, of that name."""
         entry = self._entries[name]
-        if isinstance(entry, Command):
-            return _with_json(get_group(app_of(entry.module)).commands[name])
-        group = _with_json(get_group(app_of(name) if isinstance(entry, Group) else resolve(entry.app)))
-        if [*group.commands] == [name]:
+        group = _with_json(get_group(resolve(entry.app)))
+        if name in group.commands:
             return group.commands[name]
         group.name, group.help = name, entry.about
         return group
@@ -78,9 +69,3 @@ def _take_json(
     ] = False,
 ) -> None:
     pass
-
-
-def app_of(module: str) -> typer.Typer:
-    """Return the application of a module of `core/cli`."""
-    app: typer.Typer = importlib.import_module(f"core.cli.{module}").app
-    return app

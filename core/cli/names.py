@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.base.config import load_settings
 from core.base.feature import Reference, resolve
-from core.config import load_settings
 
 if TYPE_CHECKING:
-    from core.actions.workspace import Workspace
-    from core.fields.setting import Option
+    from core.base.fields.setting import Option
+    from core.runs.workspace import Workspace
 
 Complete = Callable[[typer.Context, str], list[str]]
 ListNames = Callable[["Workspace"], Iterable[Any]]  # names, or records that have one
@@ -28,8 +28,8 @@ def _complete(list_names: ListNames, *, several: bool = False, mark: str = ",") 
     """
 
     def complete(context: typer.Context, begun: str) -> list[str]:
-        from core.actions.workspace import open_workspace
-        from core.errors import DeskError
+        from core.base.errors import DeskError
+        from core.runs.workspace import open_workspace
 
         before, between, last = begun.rpartition(mark) if several else ("", "", begun)
         try:
@@ -72,27 +72,27 @@ def _saved(source: Reference) -> ListNames:
 
 
 def _jobs(workspace: Workspace) -> list[str]:
-    from core.actions import job_control
+    from core.runs.jobs import control
 
-    return [name for job in job_control.list_jobs(workspace) for name in (job.name, job.title)]
+    return [name for job in control.list_jobs(workspace) for name in (job.name, job.title)]
 
 
 _RUNS, _SPACES = _stored("core.store.runs:list_all"), _stored("core.store.spaces:list_all")
-_RUBRICS = _saved("core.actions.rubrics:list_all")
+_RUBRICS = _saved("core.features.arguments.rubrics:list_all")
 complete_run, complete_runs = _complete(_RUNS), _complete(_RUNS, several=True)
 complete_dataset = _complete(_stored("core.store.datasets:list_all"))
 complete_space, complete_spaces = _complete(_SPACES), _complete(_SPACES, several=True)
 complete_pack = _complete(_stored("core.store.spaces:list_packs"))
 complete_import = _complete(_stored("core.store.imports:list_imports", lambda imports: imports["file"]))
-complete_walk = _complete(_stored("core.store.walks:list_all", lambda walks: [name for _, name, _ in walks]))
-complete_hypothesis = _complete(_stored("core.store.hypotheses:list_all"))
+complete_walk = _complete(_stored("core.features.sharing.walk_tables:list_all", lambda walks: [name for _, name, _ in walks]))
+complete_hypothesis = _complete(_stored("core.features.experiments.ledger_table:list_all"))
 complete_job = _complete(_jobs)
 complete_method = _complete(lambda _: resolve("core.methods.base:methods")())
-complete_report = _complete(_saved("core.actions.reports:saved_reports"))
+complete_report = _complete(_saved("core.features.sharing.actions:saved_reports"))
 complete_rubric, complete_rubrics = _complete(_RUBRICS), _complete(_RUBRICS, several=True)
 complete_experiment_kind = _complete(lambda _: resolve("core.features.experiments.registry:kinds")())
 complete_experiment = _complete(_saved("core.features.experiments.engine:list_saved"))
-complete_ranking = _complete(_saved("core.actions.target_ranking:list_all"))
+complete_ranking = _complete(_saved("core.features.targets.actions:list_all"))
 _complete_reference = _complete(_RUNS, several=True, mark="=")
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.", autocompletion=complete_run)]

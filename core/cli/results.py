@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.base.result import Result, to_json
+from core.base.texts import table_lines
 from core.cli.base import show
 from core.cli.lazy_group import Output
-from core.texts import table_lines
 
 
 def show_result(result: Result) -> None:

@@ -14,10 +14,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from core.base.errors import InputError, SettingError
+from core.base.fields.record import options_of
+from core.base.fields.setting import Option
 from core.cli.names import complete_option
-from core.errors import InputError, SettingError
-from core.fields.record import options_of
-from core.fields.setting import Option
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {bool: bool, Path: Path}  # numbers and choices are texts, which the declaration reads

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from core.base.errors import InputError, UnsafeFile
+from core.base.file_io import read_file
+from core.base.file_limits import refuse_bomb
+from core.base.packages import require_package
+from core.base.records import parse
+from core.base.texts import list_some
 from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, make_space
-from core.errors import InputError, UnsafeFile
-from core.file_io import read_file
-from core.file_limits import refuse_bomb
-from core.packages import require_package
-from core.records import parse
-from core.texts import list_some
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from core.base.compressed import plain_file
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.file_io import refuse_special
 from core.base.tables import first_character
-from core.compressed import plain_file
+from core.base.texts import list_some, parse_json
+from core.base.workbook import is_workbook, text_of_workbook
 from core.embeddings import checkpoints, tables
 from core.embeddings.plain_pickle import read_pickled_vectors
 from core.embeddings.space import Space, first_line, make_space
 from core.embeddings.table_checks import make_imported_space
-from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.file_io import refuse_special
-from core.texts import list_some, parse_json
-from core.workbook import is_workbook, text_of_workbook
 
 FORMATS = "safetensors, npz, parquet, CSV, xlsx, word2vec text, a pickle of GenePT, or a folder of scGPT or Geneformer"
 

@@ -9,9 +9,9 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.file_io import read_file
 from core.embeddings.space import first_line
-from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.file_io import read_file
 
 MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
 

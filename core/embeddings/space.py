@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 from scipy.sparse import csr_array
 
-from core.errors import InputError
-from core.file_io import replace_file
-from core.texts import list_some
+from core.base.errors import InputError
+from core.base.file_io import replace_file
+from core.base.texts import list_some
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.errors import InputError
+from core.base.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
+from core.base.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.base.texts import list_some
 from core.embeddings.space import Space, make_space
-from core.errors import InputError
-from core.symbols.kinds import DIMENSION, refuse_counts, refuse_matrix
-from core.symbols.spelling import clean, is_missing, spreadsheet_damage
-from core.texts import list_some
 
 # Columns of numbers about a gene, or of groups, that are not dimensions of a space.
 _ABOUT: Final = re.compile(

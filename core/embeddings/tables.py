@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from core.base.errors import InputError, UnknownFormat
+from core.base.file_limits import refuse_bomb
+from core.base.parquet_walk import text_bytes, walk_parquet
 from core.base.tables import NumberStyle, Table, is_text, number_style, text_table
+from core.base.texts import list_some
 from core.embeddings.space import Space, first_line
 from core.embeddings.table_checks import make_imported_space
-from core.errors import InputError, UnknownFormat
-from core.file_limits import refuse_bomb
-from core.parquet_walk import text_bytes, walk_parquet
-from core.texts import list_some
 
 _MOST_BYTES = 1 << 32  # of a space
 _BYTES_A_NUMBER = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.texts import quantity_text
+from core.base.texts import quantity_text
 
 LONGEST_CELL = 60  # characters: longer texts are read as lines, not in a table
 Entries = Sequence[Mapping[str, Any]]

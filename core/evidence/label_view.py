@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.hashes import sha256_of
+from core.base.types import TRAIN, Label, Pair
 from core.evidence.packs import Table
-from core.hashes import sha256_of
-from core.types import TRAIN, Label, Pair
 
 Axis = Literal["pert", "gene"]
 

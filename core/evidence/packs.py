@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from core.errors import InputError
+from core.base.errors import InputError
 
 PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling"]
 PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
+from core.base.net.response_cache import CachedResponse
 from core.evidence.source_client import Batch, SourceClient
 from core.evidence.sources import Site, SourceRequest, SourceSettings, parse_json
-from core.net.response_cache import CachedResponse
 
 MAX_FOUND = 8  # articles of one query
 MAX_FETCHED = 200  # articles in one request

@@ -9,11 +9,11 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from core.base.declared import declared_in, find_named
+from core.base.types import Evidence, Pair
 from core.evidence import tools
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PACK_NAMES, PackName, Packs
 from core.evidence.tool import Tool
-from core.types import Evidence, Pair
 
 if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient

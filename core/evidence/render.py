@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from core.types import Evidence, Pair
+from core.base.types import Evidence, Pair
 
 MAX_CHARACTERS = 1_000  # of one answer
 MAX_SYMBOLS = 20  # in a list of symbols; the rest are counted

@@ -11,6 +11,9 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from core.base.net.rate_limit import MARGIN, RateLimit
+from core.base.net.response_cache import CachedResponse, ResponseCache
+from core.base.net.retry import Fault
 from core.evidence.source_transport import SourceTransport
 from core.evidence.sources import (
     ERROR_OF_FAULT,
@@ -24,9 +27,6 @@ from core.evidence.sources import (
     SourceSilent,
     is_askable,
 )
-from core.net.rate_limit import MARGIN, RateLimit
-from core.net.response_cache import CachedResponse, ResponseCache
-from core.net.retry import Fault
 
 T = TypeVar("T")
 Mode = Literal["live", "offline"]

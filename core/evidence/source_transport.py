@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from core import __version__
+from core.base.net.rate_limit import RateLimit, Take
+from core.base.net.retry import Fault
+from core.base.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 from core.evidence.sources import Site, SourceRequest, SourceSettings
-from core.net.rate_limit import RateLimit, Take
-from core.net.retry import Fault
-from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

@@ -21,12 +21,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from core.config import MYGENE, PUBMED, STRING, Settings
-from core.errors import DeskError, InputError
-from core.net.addresses import check_address, is_local
-from core.net.retry import RetryPolicy
-from core.net.scrubber import Scrubber
-from core.records import adapter
+from core.base.config import MYGENE, PUBMED, STRING, Settings
+from core.base.errors import DeskError, InputError
+from core.base.net.addresses import check_address, is_local
+from core.base.net.retry import RetryPolicy
+from core.base.net.scrubber import Scrubber
+from core.base.records import adapter
 
 
 class SourceError(DeskError):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Evidence
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs, Table
 from core.evidence.sources import SourceError, SourceOffline
-from core.types import Evidence
 
 if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient

@@ -12,9 +12,29 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
-from core.base.feature import Feature, resolve
+from core.base.feature import Feature, Reference, resolve
 
-NAMES = ("arguments", "asking", "experiments", "perturbqa", "published")
+NAMES = (  # the order of pages in a group, of commands under a heading
+    "importing",
+    "reading",
+    "arguments",
+    "scores",
+    "predicting",
+    "fuse",
+    "neighbours",
+    "asking",
+    "sharing",
+    "experiments",
+    "leakage",
+    "submissions",
+    "cells",
+    "targets",
+    "finetune",
+    "perturbqa",
+    "published",
+    "demo",
+    "server",
+)
 ENTRY_POINT = "perturbdesk.features"
 
 
@@ -26,6 +46,11 @@ def features() -> Mapping[str, Feature]:
     return MappingProxyType({feature.name: feature for feature in (*own, *installed)})
 
 
+def references(name: str) -> tuple[Reference, ...]:
+    """Return what every feature brings under a hook, such as "report_parts", in their order, without importing it."""
+    return tuple(reference for feature in features().values() for reference in getattr(feature, name))
+
+
 def hooks(name: str) -> Iterator[Any]:
-    """Import and return what every feature brings under a hook, such as "report_parts", in their order."""
-    return (resolve(reference) for feature in features().values() for reference in getattr(feature, name))
+    """Import and return what every feature brings under a hook, in their order."""
+    return map(resolve, references(name))

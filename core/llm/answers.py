@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeVar
 
+from core.base.types import Label
 from core.llm.thinking import part_thinking, without_tool_calls
-from core.types import Label
 
 T = TypeVar("T")
 Question = Literal["option", "probability"]

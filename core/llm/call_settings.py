@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from core.errors import SettingError
-from core.fields.record import check_values, options_of, values_of, values_with_effect
-from core.fields.setting import setting
+from core.base.errors import SettingError
+from core.base.fields.record import check_values, options_of, values_of, values_with_effect
+from core.base.fields.setting import setting
+from core.base.texts import parse_json
 from core.llm.messages import LIMIT_NAMES, MAX_TOP_LOGPROBS, SAMPLING, Request, Sampling
-from core.texts import parse_json
 
 _OURS = ("model", "messages", "stream", "stream_options", "n", "logprobs", "top_logprobs", *SAMPLING, *LIMIT_NAMES)
 _KEYS = re.compile(r"authorization|cookie|api[-_]?key|token|secret", re.IGNORECASE)  # names of headers that hold one

@@ -12,7 +12,10 @@ from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.log import LOGGER
+from core.base.net.retry import Fault, GiveUp, Sleep
+from core.base.net.transport import read_aside
 from core.llm.completion import Answer, AnswerFault, cost_of, describe_truncation, fault_of_ending, fault_of_length, read_scrubbed
 from core.llm.endpoint import CONCURRENCY, Endpoint, Method, ModelTransport
 from core.llm.errors import (
@@ -29,9 +32,6 @@ from core.llm.live_text import LiveWords
 from core.llm.logprobs import is_missing
 from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage, estimate_tokens
 from core.llm.streaming import CHAT, OnWords, Server, Servers, Words, are_one_model, refuses_streams, send_streamed, whole_answer
-from core.log import LOGGER
-from core.net.retry import Fault, GiveUp, Sleep
-from core.net.transport import read_aside
 
 _LEFT_OUT = "an answer came without them"
 _ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for

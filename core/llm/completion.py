@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from core.base.net.retry import Fault
+from core.base.net.scrubber import Scrubber
+from core.base.texts import parse_json, replace_surrogates
 from core.llm.messages import Outcome, TokenLogprob, Usage
 from core.llm.server_errors import fault_in_answer, hide_in_tokens
 from core.llm.thinking import part_thinking
-from core.net.retry import Fault
-from core.net.scrubber import Scrubber
-from core.texts import parse_json, replace_surrogates
 
 # For content and for reasoning: twice the longest answers of today's models, readable in less than a second.
 MAX_CHARACTERS = 1_000_000

@@ -10,15 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from core.errors import InputError
-from core.llm.call_settings import CallSettings
-from core.llm.completion import Answer
-from core.llm.messages import Outcome, Request, check_value
-from core.llm.server_errors import error_message_of, judge_fault
-from core.net.addresses import check_address
-from core.net.retry import Fault, RetryPolicy
-from core.net.server_access import ServerAccess
-from core.net.transport import (
+from core.base.errors import InputError
+from core.base.net.addresses import check_address
+from core.base.net.retry import Fault, RetryPolicy
+from core.base.net.server_access import ServerAccess
+from core.base.net.transport import (
     ConnectionFailed,
     FarTooLong,
     HttpResponse,
@@ -30,6 +26,10 @@ from core.net.transport import (
     open_http_client,
     read_aside,
 )
+from core.llm.call_settings import CallSettings
+from core.llm.completion import Answer
+from core.llm.messages import Outcome, Request, check_value
+from core.llm.server_errors import error_message_of, judge_fault
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"

@@ -18,9 +18,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.errors import DeskError
+from core.base.errors import DeskError
+from core.base.net.retry import Fault
 from core.llm.messages import LIMIT_NAMES, SAMPLING, Request, Usage
-from core.net.retry import Fault
 
 _LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _AT_MOST = re.compile(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.base.net.retry import Fault
+from core.base.texts import list_some, parse_json
+from core.features.predicting.serve import FLAGS, PORT
 from core.llm.client import Client
 from core.llm.completion import Answer, AnswerFault, ending_of, fault_of_ending, read_answer, read_token_count
 from core.llm.endpoint import Endpoint
 from core.llm.errors import describe_remedy, fewer_logprobs, refuses_logprobs
 from core.llm.json_objects import find_objects
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Request
-from core.llm.serve import FLAGS, PORT
 from core.llm.streaming import CHAT, whole_answer
 from core.llm.structured import letter_schema
-from core.net.retry import Fault
-from core.texts import list_some, parse_json
 
 START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
 _MOST_MODELS, _LONGEST_NAME, MOST_NAMED = 10_000, 1_000, 20  # that are read of a list, of a name, and shown of a list

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from core.config import tiktoken_folder
+from core.base.config import tiktoken_folder
+from core.base.net.retry import Fault
+from core.base.net.transport import read_aside
+from core.base.texts import parse_json
 from core.llm.client import Client
 from core.llm.completion import read_token_count
-from core.net.retry import Fault
-from core.net.transport import read_aside
-from core.texts import parse_json
 
 # Where tiktoken takes its tables from, and the encodings that share the table of another.
 _TABLES = "https://openaipublic.blob.core.windows.net/encodings"

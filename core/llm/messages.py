@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass, replace
 from operator import add
 from typing import Any, Literal, NamedTuple, get_args
 
-from core.errors import InputError
-from core.hashes import sha256_of
+from core.base.errors import InputError
+from core.base.hashes import sha256_of
 
 MAX_TOP_LOGPROBS = 20
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")  # of the longest answer, in the protocol's words

@@ -7,9 +7,9 @@ import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from core.base.net.sqlite_cache import SqliteCache
 from core.llm.completion import AnswerFault, fault_of_ending, read_answer
 from core.llm.messages import Reply, Usage
-from core.net.sqlite_cache import SqliteCache
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (

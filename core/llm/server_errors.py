@@ -12,9 +12,9 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from core.net.retry import Fault, is_retryable
-from core.net.scrubber import HIDDEN, Scrubber
-from core.texts import parse_json
+from core.base.net.retry import Fault, is_retryable
+from core.base.net.scrubber import HIDDEN, Scrubber
+from core.base.texts import parse_json
 
 _LONGEST_MESSAGE = 300  # characters
 _MOST_READ = 10  # times the characters that are shown: blanks and controls are left out

@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Literal
 
-from core.errors import AddressRefused, InputError
+from core.base.errors import AddressRefused, InputError
+from core.base.net.addresses import names_file, read_addresses
+from core.base.net.retry import Fault
 from core.llm.completion import Answer
 from core.llm.endpoint import Endpoint, ModelTransport, ServerState
 from core.llm.health import Health, check_health, describe_difference
 from core.llm.messages import Outcome, Usage
-from core.net.addresses import names_file, read_addresses
-from core.net.retry import Fault
 
 Say = Callable[[str], object]
 REST_S, LONGEST_REST_S = 1.0, 30.0  # the first rest of a server; each after it is twice as long

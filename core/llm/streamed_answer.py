@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.base.net.transport import FarTooLong, TooLong
+from core.base.texts import parse_json
 from core.llm.completion import MAX_CHARACTERS, THINKING, read_parts, text_of
-from core.net.transport import FarTooLong, TooLong
-from core.texts import parse_json
 
 MAX_LINE_BYTES = 1 << 20
 MAX_RAW_BYTES = 100_000  # to save of a broken stream

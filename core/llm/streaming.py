@@ -14,14 +14,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from core.base.net.retry import Fault
+from core.base.net.scrubber import Scrubber
+from core.base.net.transport import OnPart
 from core.llm.completion import Answer, read_scrubbed
 from core.llm.endpoint import Method
 from core.llm.live_text import LiveText, LiveWords
 from core.llm.messages import Outcome, Request
 from core.llm.streamed_answer import MAX_RAW_BYTES, STREAM_BEGINS, StreamedAnswer
-from core.net.retry import Fault
-from core.net.scrubber import Scrubber
-from core.net.transport import OnPart
 
 CHAT = "/chat/completions"
 # Each token of a stream has an envelope, so a stream may have this many times the bytes of its answer, up to a limit.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import core.methods as room
 from core.base.declared import declared_in, find_named
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.feature import resolve
+from core.base.fields.record import NoSettings, options_of
+from core.base.fields.setting import split_names
+from core.base.types import Call, Evidence, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName, Packs
-from core.fields.record import NoSettings, options_of
-from core.fields.setting import split_names
-from core.types import Call, Evidence, Pair, RowResult, TraceEvent
+from core.features import hooks, references
 
 if TYPE_CHECKING:
-    from core.audit.rubric import Rubric
     from core.evidence.source_client import SourceClient
+    from core.features.arguments.rubric import Rubric
     from core.llm.client import Client
     from core.llm.messages import Message
     from core.methods.coded_names import GeneNaming
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class RowText(NamedTuple):
-    """One text of a row of a run that is read. seq: of its event, or of a whole row (see `core.store.rubrics`)."""
+    """One text of a row of a run that is read. seq: of its event, or of a whole row (see `core.features.arguments.rubric_tables`)."""
 
     seq: int
     stage: str
@@ -101,7 +103,7 @@ class Method(Protocol):
 
     @property
     def settings(self) -> type:
-        """A dataclass whose fields declare its options (`core.fields.setting`); specifications hold them by name."""
+        """A dataclass whose fields declare its options (`core.base.fields.setting`); specifications hold them by name."""
         ...
 
     def calls(self, options: Mapping[str, Any]) -> float:
@@ -302,11 +304,9 @@ def refuse_missing_sources(method: Method, values: Mapping[str, Any]) -> None:
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """Return the methods by name, sorted: a new file with a `METHOD` is in without being listed anywhere.
-
-    Imports every file of this room.
-    """
-    return MappingProxyType({method.name: method for method in declared_in(room, "METHOD")})
+    """Return the methods by name, sorted: each file of this room with a `METHOD`, and what features bring. Imports them all."""
+    found = [*declared_in(room, "METHOD"), *hooks("methods")]
+    return MappingProxyType({method.name: method for method in sorted(found, key=lambda method: method.name)})
 
 
 def method_named(name: str) -> Method:
@@ -314,8 +314,11 @@ def method_named(name: str) -> Method:
 
     Raise NotFound, with the known names, if there is no such method.
     """
-    if name in [file.name for file in pkgutil.iter_modules(room.__path__)]:
-        method: Method | None = getattr(importlib.import_module(f"{room.__name__}.{name}"), "METHOD", None)
-        if method is not None and method.name == name:
-            return method
+    own = (f"{room.__name__}.{file.name}:METHOD" for file in pkgutil.iter_modules(room.__path__))
+    for reference in (*own, *references("methods")):
+        if reference.endswith(f".{name}:METHOD"):
+            with suppress(AttributeError):
+                method: Method = resolve(reference)
+                if method.name == name:
+                    return method
     return find_named(methods(), "method", name)

@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.fields.setting import setting
+from core.base.types import Pair
 from core.evidence.packs import Packs
-from core.fields.setting import setting
-from core.types import Pair
 
 CODED, HIDDEN, SWAPPED, ALONE = "coded", "hidden", "swapped", "alone"
 NAMES = setting(

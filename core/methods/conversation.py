@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from core.errors import DeskError, InputError
+from core.base.errors import DeskError, InputError
+from core.base.types import Call, Flag, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.llm import answers
 from core.llm.answers import Unread
@@ -20,7 +21,6 @@ from core.llm.structured import AnswerSchema
 from core.methods.base import Context, RowFailed
 from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text, with_form
-from core.types import Call, Flag, Pair, RowResult, TraceEvent
 
 if TYPE_CHECKING:
     from core.llm.client import Client

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
+from core.base.fields.setting import setting
+from core.base.types import Pair, RowResult
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.evidence.tool import Tool
-from core.fields.setting import setting
 from core.methods.agents import agent_episode as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
@@ -17,7 +18,6 @@ from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import dossier_tools, prompt_text
-from core.types import Pair, RowResult
 
 
 class Colleague(NamedTuple):

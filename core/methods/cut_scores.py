@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import NotFound, StateError
+from core.base.errors import NotFound, StateError
 from core.methods.fusion_components import ComponentLoader, DatasetPriors, SourceRun, load_components
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.stats.official_score import point_score
@@ -28,7 +28,7 @@ from core.transfer.run_cells import cells_under, distinct_protocols, folds_among
 
 
 def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Return the evaluation of a kNN, as `core.types.RunRecord.evaluation` holds it."""
+    """Return the evaluation of a kNN, as `core.base.types.RunRecord.evaluation` holds it."""
     values: list[list[float]] = []
     if settings.protocol.kind == "folds":
         found = loader.predict_knn(settings, pair_ids)
@@ -37,7 +37,7 @@ def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: Compone
 
 
 def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
-    """Return the evaluation of a fusion, as `core.types.RunRecord.evaluation` holds it.
+    """Return the evaluation of a fusion, as `core.base.types.RunRecord.evaluation` holds it.
 
     The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
     """

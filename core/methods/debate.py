@@ -12,11 +12,12 @@ from typing import Annotated, Any, NamedTuple
 
 from annotated_types import Ge, Le
 
-from core.audit.brief_checks import FAULTS, find_faults
+from core.base.fields.setting import Count, setting
+from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.packs import PackName
 from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
-from core.fields.setting import Count, setting
+from core.features.arguments.brief_checks import FAULTS, find_faults
 from core.llm.answers import Unread
 from core.llm.messages import Reply
 from core.methods import debate_texts as texts
@@ -51,7 +52,6 @@ from core.methods.prompts import (
     examples,
     read_seeds,
 )
-from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
 

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from scipy.special import expit, logit
 
+from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
 from core.methods.base import BatchMethod, Context, WithoutModel
-from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 Task = Literal["P(DE)", "P(up | DE)"]
 Subject = Literal["pert", "gene", ""]

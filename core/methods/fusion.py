@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import FALLBACKS, STAND_INS, Flag, Prediction, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
 from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
-from core.types import FALLBACKS, STAND_INS, Flag, Prediction, RowResult, TraceEvent
 
 BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
 BY_AGREEMENT = "The weight of each other run is scaled by how near its rank of this row is to the base's."

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import InputError, NothingCovered, StateError
+from core.base.errors import InputError, NothingCovered, StateError
+from core.base.types import TRAIN
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
 from core.transfer.evaluation import Evaluation, evaluate
@@ -25,7 +26,6 @@ from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, KnnPrediction
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
-from core.types import TRAIN
 
 LIVE_NAME = "neighbours"  # of a kNN that is not a run
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from core.errors import SettingError
-from core.fields.record import make, options_of, values_with_effect
-from core.fields.setting import Share, setting
+from core.base.errors import SettingError
+from core.base.fields.record import make, options_of, values_with_effect
+from core.base.fields.setting import Share, setting
 from core.transfer.fusion import Reference, Weights, weights_of
 from core.transfer.knn_settings import KnnSettings
 

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.fields.record import options_of
+from core.base.fields.record import options_of
+from core.base.texts import quantity_text
+from core.base.types import Flag, Prediction, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
-from core.texts import quantity_text
 from core.transfer.evaluation import NOTHING_KNOWN
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
 from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
-from core.types import Flag, Prediction, RowResult, TraceEvent
 
 MOST_NEIGHBOURS = 8  # listed in a trace
 LEAST_PLAIN = 1e-4  # a smaller weight is written with its power of ten

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from core.errors import InputError
-from core.fields.record import options_of
-from core.fields.setting import setting
+from core.base.errors import InputError
+from core.base.fields.record import options_of
+from core.base.fields.setting import setting
+from core.base.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 from core.llm.answers import Unread, read_label
 from core.llm.kept_answer import TokenCount, TokenCounter
 from core.llm.logprobs import LETTERS
@@ -44,7 +45,6 @@ from core.methods.prompts import (
     read_seeds,
     with_form,
 )
-from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
 FIELDS = ("pert", "gene", "cell_desc", "examples")
 _OF_TEMPLATES = ("reasoning", "context", "shots", "template")

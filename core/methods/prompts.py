@@ -13,14 +13,14 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.fields.setting import Count, setting
+from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
-from core.fields.setting import Count, setting
 from core.llm.structured import AnswerSchema
 from core.methods.coded_names import ALONE
-from core.types import Label, Pair
 
 # The limits of the challenge's tracks for each row; methods obey them and submissions are checked against them.
 A_PROMPT_TOKENS: Final = 4_096

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.base.types import Pair, RowResult
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by
 from core.methods.agents import agent_episode as agents
@@ -15,7 +16,6 @@ from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, RowMethod
 from core.methods.conversation import raise_with_calls
 from core.methods.prompts import PACK_TOOLS, Tools, dossier_tools
-from core.types import Pair, RowResult
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Gt, Le
 
-from core.errors import InputError
-from core.fields.setting import setting
+from core.base.errors import InputError
+from core.base.fields.setting import setting
+from core.base.types import STAND_INS, Flag, RowResult, TraceEvent
 from core.methods.base import BatchMethod, DerivedMethod, rows_of_base
 from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import RecoveredComponent, decompose_fusion
-from core.types import STAND_INS, Flag, RowResult, TraceEvent
 
 _NOT_RANKED = frozenset({*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR})
 MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known

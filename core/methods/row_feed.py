@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import Any
 
+from core.base.types import Evidence, Pair
 from core.llm.messages import Reply
 from core.llm.streaming import OnWords, Words
-from core.types import Evidence, Pair
 
 Event = Mapping[str, Any]
 Sink = Callable[[Event], object]

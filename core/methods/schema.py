@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from core.audit.rubric import Rubric
-from core.fields.record import identity_of
+from core.base.fields.record import identity_of
+from core.features.arguments.marked_passage import QUOTES, find_passage
+from core.features.arguments.rubric import Rubric
 from core.llm.answers import Unread
 from core.llm.json_objects import find_list
 from core.methods.base import RowText
-from core.methods.marked_passage import QUOTES, find_passage
 
 JUDGE = "JUDGE"
 _WORDLESS = 20  # characters of a verdict that is a number or a letter alone

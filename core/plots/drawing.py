@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.base.texts import rows_behind
 from core.plots import theme
-from core.texts import rows_behind
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.base.texts import estimate_text, quantity_text
 from core.plots import drawing, forest_plot
 from core.plots.forest_plot import Row, ends_of
 from core.stats.power import LEVEL
-from core.texts import estimate_text, quantity_text
 
 _JUDGED = "perturbation and gene"  # the unit that decides: only it is drawn in colour
 _NAMES = {

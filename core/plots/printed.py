@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 
 import plotly.graph_objects as go
 
-from core.errors import StateError
+from core.base.errors import StateError
 from core.plots import drawing, theme
 
 Form = Literal["png", "svg", "pdf", "html"]

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.base.texts import estimate_text
 from core.plots import drawing, theme
-from core.texts import estimate_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16

@@ -12,12 +12,12 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 from plotly.subplots import make_subplots
 
+from core.base.texts import NO_BIOLOGY
 from core.plots import drawing, theme
 from core.stats.arrays import Codes
 from core.stats.auroc import roc_curve, roc_curve_within
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores, outcome_of, tasks
-from core.texts import NO_BIOLOGY
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}

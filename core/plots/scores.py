@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.base.texts import NO_BIOLOGY, estimate_text, number_text
 from core.plots import drawing, forest_plot, theme
 from core.plots.forest_plot import Row, ends_of
-from core.texts import NO_BIOLOGY, estimate_text, number_text
 
 _OPTIONAL: Final[dict[str, Any]] = {"kind": "", "about": "", "cost": np.nan, "n_labelled": np.nan}
 _SYMBOLS: Final = {"": "circle", "here": "circle", "public": "diamond", "baseline": "square"}

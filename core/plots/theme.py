@@ -10,7 +10,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from core.texts import NO_LABEL
+from core.base.texts import NO_LABEL
 
 UP: Final = "#D55E00"
 DOWN: Final = "#0072B2"

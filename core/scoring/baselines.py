@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.scoring.controls import AXES, COUNT_ONLY, NO_SKILL, RARER_GENE, RunControls, constant, score_control
 from core.scoring.label_means import training_means
 from core.scoring.run_scores import RunRows, add_count_controls

@@ -13,9 +13,10 @@ from typing import Any, Final, Self
 import numpy as np
 import pandas as pd
 
+from core.base.errors import InputError
+from core.base.label_marks import LabelMarks
 from core.base.result import Figure, Table, hidden, inline
-from core.errors import InputError
-from core.label_marks import LabelMarks
+from core.base.texts import number_text, quantity_text, rows_behind
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.run_scores import MACRO_HEADLINE, NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.scoring.sentences import TWO_WAY, axes_text, describe_scored, interval_text, scored_text
@@ -30,7 +31,6 @@ from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import outcome_of, shared_rows
 from core.stats.verdicts import Verdict, side_of, verdict_of
 from core.stats.within_axis import scorable_genes
-from core.texts import number_text, quantity_text, rows_behind
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
 from core.transfer.run_cells import ALL_ROWS, cells_under, distinct_protocols, folds_among, with_seed

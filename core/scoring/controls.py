@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
-from core.label_marks import UNMARKED, LabelMarks
+from core.base.texts import NO_BIOLOGY
 from core.scoring.compare_runs import compare_runs
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.label_means import means_outside_part, training_means
@@ -31,7 +32,6 @@ from core.stats.scores_and_labels import Scores
 from core.stats.verdicts import side_of
 from core.stats.within_axis import score_within
 from core.store.runs import Run
-from core.texts import NO_BIOLOGY
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import folds_among
 

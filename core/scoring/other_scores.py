@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from core.base.result import Table, hidden
+from core.base.texts import rows_behind
 from core.scoring.run_scores import RunRows, RunScore
 from core.stats.official_score import ScoreIntervals
 from core.stats.scored_rows import ScoredRows
 from core.stats.top_k import TopK, precision_at
 from core.stats.within_axis import Axis, WithinAxis, score_within
-from core.texts import rows_behind
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.base.texts import number_text, quantity_text
+from core.base.types import PREDICTED_EXPRESSION, RANK_METHODS, Flag
 from core.store.runs import Run
-from core.texts import number_text, quantity_text
-from core.types import PREDICTED_EXPRESSION, RANK_METHODS, Flag
 
 # Methods that call no language model: their rows without a token count used none.
 MODEL_FREE = ("knn", *RANK_METHODS, PREDICTED_EXPRESSION)

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import inline
-from core.label_marks import UNMARKED, LabelMarks
+from core.base.texts import number_text
+from core.base.types import STAND_INS, Flag, HeadlineKind
 from core.scoring.sentences import describe_scored, interval_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
@@ -27,12 +29,10 @@ from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.texts import number_text
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
-from core.types import STAND_INS, Flag, HeadlineKind
 
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"

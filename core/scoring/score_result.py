@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from core.base.label_marks import LabelMarks
 from core.base.result import Table, hidden, inline
-from core.label_marks import LabelMarks
+from core.base.texts import rows_behind
 from core.scoring.fusion_caveats import fusion_caveats
 from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunRows, RunScore, load_scored_rows
@@ -20,7 +21,6 @@ from core.stats.intervals import Interval, Resampled
 from core.store import runs
 from core.store.connection import Cursor
 from core.store.runs import Run
-from core.texts import rows_behind
 from core.transfer.constant_components import constant_sentences
 
 UNIT: Final = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.base.texts import estimate_text, range_text
 from core.stats.intervals import Interval, Unit, why_no_interval
-from core.texts import estimate_text, range_text
 from core.transfer.run_cells import ALL_ROWS
 
 TWO_WAY = "allowing for shared perturbations and genes"  # describes a two-way interval

@@ -10,15 +10,15 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
+from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
-from core.label_marks import UNMARKED, LabelMarks
+from core.base.texts import number_text, symbol_kind
+from core.base.types import Flag
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
 from core.store.predictions import GENE_ROWS
-from core.texts import number_text, symbol_kind
-from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1
 QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")

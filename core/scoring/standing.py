@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.hashes import sha256_of
+from core.base.hashes import sha256_of
+from core.base.texts import number_text
 from core.scoring.controls import Verdicts, judge_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
-from core.texts import number_text
 
 CHANCE = 0.5
 _MOST_WORDS = 3  # of a run's name in a headline

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Codes, Floats, count_codes
 from core.stats.auroc import weighted_auroc

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import validate
 
 MOST_WAYS = 200_000  # to share out the numbers: 184,756 for 10 against 10

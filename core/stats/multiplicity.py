@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Floats
 from core.stats.intervals import Interval

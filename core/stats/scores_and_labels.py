@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Label
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, divide
 from core.stats.ranks import round_for_ranks
-from core.types import Label
 
 # Two parts of 1, each rounded to six decimals, may add up to 1 + 1e-6.
 SUM_LIMIT = 1 + 1.1e-6

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.texts import number_text
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, sum_by_group
 from core.stats.auroc import ranking_steps
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores
-from core.texts import number_text
 
 
 @dataclass(frozen=True, slots=True)

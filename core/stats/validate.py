@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Label
 from core.stats.arrays import Bools, Codes, Floats
-from core.types import Label
 
 SHOWN = 5  # rows named in a message; further rows are counted
 _NO_LABEL = -2

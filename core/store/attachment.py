@@ -22,10 +22,10 @@ from typing import Literal
 
 import duckdb
 
-from core.errors import StoreBusy, StoreDamaged, SystemFailure
-from core.file_io import read_head
-from core.log import LOGGER
-from core.system_errors import explain, explain_text
+from core.base.errors import StoreBusy, StoreDamaged, SystemFailure
+from core.base.file_io import read_head
+from core.base.log import LOGGER
+from core.base.system_errors import explain, explain_text
 
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 

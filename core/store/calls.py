@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.row_schema import TABLES
+from core.base.row_schema import TABLES
+from core.base.types import Call
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
-from core.types import Call
 
 _CALL, _ROW_CALL = TABLES["call"], TABLES["row_call"]
 

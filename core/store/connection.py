@@ -21,10 +21,11 @@ from pathlib import Path
 import duckdb
 from filelock import ReadWriteLock, Timeout
 
-from core.config import Settings
-from core.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
-from core.file_io import part_of
-from core.log import LOGGER
+from core.base.config import Settings
+from core.base.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
+from core.base.file_io import part_of
+from core.base.log import LOGGER
+from core.base.system_errors import explain, explain_text
 from core.store import schema
 from core.store.attachment import (
     HEADERS_BYTES,
@@ -37,7 +38,6 @@ from core.store.attachment import (
     first_line,
     log_of,
 )
-from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.label_marks import UNMARKED, LabelMarks
+from core.base.label_marks import UNMARKED, LabelMarks
+from core.base.texts import check_name
+from core.base.types import ASKED, HeadlineKind
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
-from core.texts import check_name
-from core.types import ASKED, HeadlineKind
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.hashes import sha256_of
-from core.row_schema import TABLES
+from core.base.hashes import sha256_of
+from core.base.row_schema import TABLES
+from core.base.types import Evidence, RowResult
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, insertion, one, record_columns, records, select_list
-from core.types import Evidence, RowResult
 
 _TABLE = TABLES["evidence"]
 

@@ -1,4 +1,4 @@
-"""The rows of each file of a cell line, unchanged: the rows of the line are computed from them (`core.datasets.cell_lines`)."""
+"""The rows of each file of a cell line, unchanged: the rows of the line are computed from them (`core.features.importing.cell_lines`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from operator import itemgetter
 
 import pyarrow as pa
 
+from core.base.types import FileRows, Label, Pair
 from core.store.connection import Cursor
 from core.store.queries import insert
-from core.types import FileRows, Label, Pair
 
 _LABELS = {str(label): label for label in Label}
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from core.errors import NotFound
+from core.base.errors import NotFound
+from core.base.texts import list_known
+from core.base.types import Rejected
 from core.store import runs
 from core.store.connection import Cursor
 from core.store.queries import insert, one
-from core.texts import list_known
-from core.types import Rejected
 
 if TYPE_CHECKING:
     import pandas as pd

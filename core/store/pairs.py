@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 import pyarrow as pa
 
+from core.base.texts import symbol_kind
+from core.base.types import ASKED, Label, Pair
 from core.store.connection import Cursor
 from core.store.queries import data_frame, insert, one
-from core.texts import symbol_kind
-from core.types import ASKED, Label, Pair
 
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:

@@ -11,14 +11,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.errors import NotFound
-from core.row_schema import ROW_TABLES, TABLES
+from core.base.errors import NotFound
+from core.base.row_schema import ROW_TABLES, TABLES
+from core.base.texts import NO_LABEL
+from core.base.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, data_frame, insertion, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
 from core.store.traces import failed_call
-from core.texts import NO_LABEL
-from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
 # What kNN noted for each row, in the run or in its parents.

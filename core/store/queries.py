@@ -1,4 +1,4 @@
-"""How query modules talk to a cursor, and what `core.row_schema` says in SQL and in Arrow.
+"""How query modules talk to a cursor, and what `core.base.row_schema` says in SQL and in Arrow.
 
 Arrow and pandas are imported only by the functions that need them, so that listings start faster.
 """
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import duckdb
 
-from core.errors import NotFound
-from core.row_schema import ARROW_TYPES, Column
+from core.base.errors import NotFound
+from core.base.row_schema import ARROW_TYPES, Column
+from core.base.texts import list_known
 from core.store.connection import Cursor
-from core.texts import list_known
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from core.clock import local_of, utc_of
-from core.errors import InputError, NotFound, StateError
-from core.row_schema import ROW_TABLES
+from core.base.clock import local_of, utc_of
+from core.base.errors import InputError, NotFound, StateError
+from core.base.row_schema import ROW_TABLES
+from core.base.texts import check_name, list_known
+from core.base.types import FALLBACKS, TRAIN, Flag, RunRecord
 from core.store.connection import Cursor
 from core.store.queries import one
-from core.texts import check_name, list_known
-from core.types import FALLBACKS, TRAIN, Flag, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd

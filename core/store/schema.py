@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 
-from core.errors import StoreDamaged, StoreOtherSchema
-from core.hashes import sha256_of
+from core.base.errors import StoreDamaged, StoreOtherSchema
+from core.base.hashes import sha256_of
 
 _SHOWN_DIGITS = 10
 _SHOWN_TABLES = 5

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.errors import NotFound
+from core.base.errors import NotFound
 from core.store.connection import Cursor
 from core.store.queries import find_named
 
@@ -17,7 +17,7 @@ _COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_f
 
 @dataclass(frozen=True, slots=True)
 class SpaceRecord:
-    """One gene space. kind: how it was made (built: by `core.actions.spaces.build`, else loaded or simulated).
+    """One gene space. kind: how it was made (built: by `core.features.neighbours.spaces.build`, else loaded or simulated).
 
     spec: for rebuilding it. sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it,
     None for none. source_file: the import that brought it, None if it was built here.

@@ -6,8 +6,8 @@ import tempfile
 
 import pyarrow as pa
 
-from core.file_io import UnnamedFile
-from core.system_errors import explain
+from core.base.file_io import UnnamedFile
+from core.base.system_errors import explain
 
 
 class TableSpool:

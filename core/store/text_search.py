@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from operator import attrgetter
 
+from core.base.texts import replace_surrogates
 from core.store.connection import Cursor
 from core.store.runs import list_predicting
-from core.texts import replace_surrogates
 
 DOSSIER = "dossier"  # the role of an evidence tool's answer
 LIMIT = 200  # hits that are listed

@@ -1,4 +1,4 @@
-"""The events of each row's trace, and rows as records of `core.types`, with their events.
+"""The events of each row's trace, and rows as records of `core.base.types`, with their events.
 
 The events of a run a few megabytes at a time, in an order that would otherwise take a sort of all their texts.
 """
@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from core.row_schema import TABLES, record_from_json
+from core.base.row_schema import TABLES, record_from_json
+from core.base.types import Prediction, RowResult, TraceEvent
 from core.store.connection import Cursor
 from core.store.queries import Insertion, arrow_array, insertion, record_columns, records, select_list
-from core.types import Prediction, RowResult, TraceEvent
 
 BATCH_BYTES = 8 << 20  # of texts
 EventOrder = Literal["p.position, e.seq", "e.pair_id, e.seq"]
@@ -77,7 +77,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Return all events of a run: the columns of trace_event in `core.row_schema`, meta as JSON text."""
+    """Return all events of a run: the columns of trace_event in `core.base.row_schema`, meta as JSON text."""
     return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
 
 

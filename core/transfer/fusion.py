@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.errors import InputError, SettingError
+from core.base.errors import InputError, SettingError
+from core.base.types import STAND_INS, Flag
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
 from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
-from core.types import STAND_INS, Flag
 
 SAME = 5e-6  # files have six decimals: a number this close to the base's percentile counts as equal to it
 FAR = 0.25  # in steps between percentiles; with a wrong weight, half of the rows are farther away

@@ -17,9 +17,9 @@ from typing import Annotated
 import numpy as np
 from scipy.sparse import csr_array
 
-from core.errors import InputError
-from core.fields.record import check_values
-from core.fields.setting import Count, Positive, setting
+from core.base.errors import InputError
+from core.base.fields.record import check_values
+from core.base.fields.setting import Count, Positive, setting
 from core.stats.arrays import Bools, Floats, divide
 from core.transfer.label_sums import (
     CHUNK_WEIGHTS,

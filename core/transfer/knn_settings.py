@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from core.errors import InputError, SettingError
-from core.fields.record import make, options_of, values_of
-from core.fields.setting import setting
+from core.base.errors import InputError, SettingError
+from core.base.fields.record import make, options_of, values_of
+from core.base.fields.setting import setting
 from core.stats.arrays import Codes
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.transfer.row_index import RowIndex

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes
 from core.stats.scores_and_labels import outcome_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import Priors, Similarities, knn_priors, require_similarity
 from core.transfer.labelled_rows import Knowledge, Parts, Rows

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.fields.record import identity_of
+from core.base.fields.record import identity_of
 from core.stats import validate
 from core.stats.arrays import Floats
 from core.stats.official_score import ScoreIntervals, point_values

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similarities, Weighting, require_similarity
 from core.transfer.label_sums import TIE_FACTOR, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks

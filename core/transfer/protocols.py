@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from core.errors import InputError
-from core.fields.setting import Share, Whole, setting
+from core.base.errors import InputError
+from core.base.fields.setting import Share, Whole, setting
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import TRAIN
 from core.stats.arrays import Bools, Codes
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
-from core.types import TRAIN
 
 if TYPE_CHECKING:
     import pandas as pd

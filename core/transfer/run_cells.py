@@ -21,7 +21,7 @@ ALL_ROWS = "all rows"
 
 
 class RunWithParents(Protocol):
-    """The fields of a run that tell under which protocols it was made; see `core.types.RunRecord`."""
+    """The fields of a run that tell under which protocols it was made; see `core.base.types.RunRecord`."""
 
     @property
     def method(self) -> str: ...

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from core.base.errors import InputError
 from core.embeddings.space import Space as GeneSpace
 from core.embeddings.symbol_matching import match_symbols
-from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
 ROUNDING = 1e-12  # rounding may turn a cosine of 0 into this; it must not count as a neighbour

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates

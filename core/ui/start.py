@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core import log
-from core.actions.workspace import open_workspace
-from core.config import REPOSITORY, default_import_roots
-from core.errors import DeskError, InputError
+from core.base import log
+from core.base.config import REPOSITORY, default_import_roots
+from core.base.errors import DeskError, InputError
+from core.runs.workspace import open_workspace
 from core.store import datasets
 
-SERVER = REPOSITORY / "core" / "ui" / "server.py"
+SERVER = REPOSITORY / "core" / "features" / "server" / "server.py"
 _MORE_S = 60  # the server closes a session without a tab before that; Streamlit itself would forget it without freeing memory
 
 
@@ -32,10 +32,10 @@ def main(server: Path = SERVER) -> None:
         if empty and not workspace.settings.read_only:
             print("An empty workspace: making the simulated demo …", flush=True)
             # Meanwhile another process compiles what the server imports: a first start has no bytecode.
-            compiling = [sys.executable, "-c", "import core.ui.shared.shell"]
+            compiling = [sys.executable, "-c", "import core.ui.shell"]
             # Without a server, Streamlit warns of each cache: nothing that somebody at a first start should read.
             with subprocess.Popen(compiling, cwd=REPOSITORY, stderr=subprocess.DEVNULL):
-                from core.actions.demo import make_demo  # only a new workspace waits for these imports
+                from core.features.demo.actions import make_demo  # only a new workspace waits for these imports
 
                 make_demo(workspace)
     except DeskError as error:  # the app shows it again with a remedy

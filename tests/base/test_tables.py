@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.errors import InputError, UnknownFormat
 from core.base.tables import NumberStyle, Table, delimiter_of, number_style, table_of, text_table
-from core.errors import InputError, UnknownFormat
-from core.texts import quote
+from core.base.texts import quote
 
 
 def table(content: bytes) -> Table:

@@ -8,7 +8,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
 
 
 class Calls:

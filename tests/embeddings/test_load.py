@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from safetensors.numpy import save_file
 
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.symbols.spelling import spreadsheet_damage
 from core.embeddings.load import load_space
-from core.errors import InputError, UnknownFormat, UnsafeFile
-from core.symbols.spelling import spreadsheet_damage
 from tests.cases import zip_of
 from tests.embeddings.hostile import refusal_of, touches
 

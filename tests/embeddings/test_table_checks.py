@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from core.base.errors import InputError
 from core.embeddings.load import load_space
-from core.errors import InputError
 
 SYMBOLS = ["STAT1", "IRF1", "MYD88", "TLR4"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)

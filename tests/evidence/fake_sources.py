@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core.base.types import Evidence, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.pubmed import Article
 from core.evidence.registry import TOOLS
 from core.evidence.source_client import Mode, SourceClient
-from core.types import Evidence, Pair
 from tests.fakes.sources import FakeServer, fake_data
 
 T = TypeVar("T")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
-from core.types import Label, Pair
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, gathered, pair, run
 from tests.strength import examples
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.base.texts import symbol_kind
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.tools.gene_class import PROGRAMS, program_of
-from core.texts import symbol_kind
 from tests.evidence.world import run
 
 RIBOSOME, BIOGENESIS = "ribosomal proteins", "ribosome biogenesis"

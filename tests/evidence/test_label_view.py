@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Pair
 from core.evidence.label_view import Counts, LabelView, all_training, blinded_view, count_labels, fold_views, pool_counts
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
-from core.types import Pair
 from tests.evidence.world import DE, DOWN, NONE, PAIRS, TEST, TRAINING, UP, pair
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.types import Evidence
 from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
 from core.evidence.tools.literature import CONTEXT_WORDS, K1, B, rank_texts, split_sentences, symbol_pattern
-from core.types import Evidence
 from tests.evidence.fake_sources import ARTICLES, PLANTED, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.strength import examples

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from core.base.types import Evidence
 from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.packs import Packs, Partner
 from core.evidence.registry import TOOLS
 from core.evidence.render import render
 from core.evidence.source_client import SourceClient
-from core.types import Evidence
 from tests.evidence.fake_sources import LIVE, NOTHING, WORLD, ask, run_with_client
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP
 from tests.fakes import sources as testing

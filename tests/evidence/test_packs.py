@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.evidence.packs import Packs, Partner, Regulated, Source, Table
 from tests.evidence.world import PACKS, SOURCES
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import NotFound
+from core.base.errors import NotFound
+from core.base.types import Evidence
 from core.evidence import tools as tool_folder
 from core.evidence.label_view import all_training
 from core.evidence.packs import PACK_NAMES, Packs
 from core.evidence.registry import TOOLS, load_tools, packs_read_by, tool_file
-from core.types import Evidence
 from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, gathered, pair, run
 
 VIEW = all_training(PAIRS)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.types import Evidence
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier, render
-from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
 from tests.strength import examples
 

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from core import __version__
-from core.config import MYGENE, PUBMED, STRING, Settings, load_settings
-from core.errors import DeskError, InputError
+from core.base.config import MYGENE, PUBMED, STRING, Settings, load_settings
+from core.base.errors import DeskError, InputError
+from core.base.net.response_cache import CachedResponse, ResponseCache
+from core.base.types import Evidence
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import (
     SiteName,
@@ -30,8 +32,6 @@ from core.evidence.sources import (
     source_settings_of,
 )
 from core.evidence.tools import gene_info
-from core.net.response_cache import CachedResponse, ResponseCache
-from core.types import Evidence
 from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.fakes.sources import FakeServer, FaultName

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Evidence
 from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
-from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, UP, answers, pair, run
 
 VIEW = all_training(PAIRS)

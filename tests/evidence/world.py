@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, TypeVar
 
+from core.base.types import Evidence, Label, Pair
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PACK_NAMES, Packs, Source
 from core.evidence.registry import TOOLS, gather
 from core.evidence.tool import Tool
-from core.types import Evidence, Label, Pair
 
 T = TypeVar("T")
 UP, DOWN, NONE, DE = Label.UP, Label.DOWN, Label.NONE, Label.DE

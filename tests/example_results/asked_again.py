@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.base.result import Result
-from core.evidence.changed_cards import CardChange
+from core.features.asking.changed_cards import CardChange
 from core.features.asking.result import RowAskedAgain, compare_answers
 
 

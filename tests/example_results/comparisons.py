@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from core.base.label_marks import LabelMarks
 from core.base.result import Result
-from core.label_marks import LabelMarks
+from core.base.types import HeadlineKind
 from core.scoring.compare_runs import CountedComparison, SeveralComparisons, compare_runs
 from core.scoring.run_scores import NO_CUTS, RunRows
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.row_index import RowIndex
-from core.types import HeadlineKind
 from tests.scoring.test_run_scores import run_of
 
 N = 300

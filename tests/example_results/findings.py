@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import count_answers
 from core.base.result import Result
 from core.features.arguments.claims import CLAIMS
 from core.features.arguments.clash import CLASH
 from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.rubric import count_answers
 from core.features.arguments.schema_reading import SchemaReading, count_by_role
 from tests.example_results.rubrics import examples as rubric_examples
 

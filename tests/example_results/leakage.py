@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.audit.label_statements import TextCheck
-from core.audit.shared_symbols import SymbolTables, compare_splits
 from core.base.result import Result
-from core.scoring.leak_power import LeakPower
-from core.scoring.leakage import LeakageAudit, check_counts
-from core.scoring.row_leaks import RowFinding
-from core.scoring.space_leaks import ALL_ROWS, ProbedRows, SpaceCheck
-from core.stats.share_probe import ShareProbe
-from core.stats.space_probe import ProbedScore, WithinProbe
+from core.features.leakage.label_statements import TextCheck
+from core.features.leakage.leak_power import LeakPower
+from core.features.leakage.result import LeakageAudit, check_counts
+from core.features.leakage.row_leaks import RowFinding
+from core.features.leakage.share_probe import ShareProbe
+from core.features.leakage.shared_symbols import SymbolTables, compare_splits
+from core.features.leakage.space_leaks import ALL_ROWS, ProbedRows, SpaceCheck
+from core.features.leakage.space_probe import ProbedScore, WithinProbe
 from core.store.datasets import Dataset
 
 

@@ -8,8 +8,8 @@ from core.base.result import Result
 from core.features.experiments.decision import judged
 from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import ledger_of
+from core.features.experiments.ledger_table import HERE, Entry
 from core.stats.intervals import normal_interval
-from core.store.hypotheses import HERE, Entry
 from tests.features.experiments.cases import numbered
 
 

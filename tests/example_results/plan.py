@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from core.base.experiment import Arm, Experiment
 from core.base.result import Result
-from core.engine.request import Expectation
 from core.features.experiments.arms import PlannedRun
 from core.features.experiments.engine import ExperimentPlan, SavedExperiment
 from core.features.experiments.power import ArmPower, PowerOfRows
+from core.runs.request import Expectation
 
 
 def examples() -> Sequence[Result]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import Rubric
 from core.base.result import Result
 from core.features.arguments.rates import RULE, RubricRates, rates_by_role
+from core.features.arguments.rubric import Rubric
 from core.features.arguments.worth import rubric_worth
 from tests.scoring.test_run_scores import GENE, PERT, rows_of
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from core.base.result import Result
-from core.scoring.calibration_result import CalibrationResult
+from core.features.neighbours.result import KnnResult, NeighboursResult
+from core.features.scores.calibration import CalibrationResult
+from core.features.scores.means import MeansResult
 from core.scoring.controls import control_run
-from core.scoring.knn_result import KnnResult, NeighboursResult
-from core.scoring.means_result import MeansResult
 from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows, count_rows, resample_mean, score_counts, score_run
 from core.scoring.score_result import ScoreResult
 from core.scoring.slices import SlicesResult
 from core.transfer.prior_provenance import Provenance
 from tests.example_results.comparisons import MARKS, N, rows
-from tests.scoring.test_knn_result import FOLDS, LOO, NULL, numbers
+from tests.features.neighbours.test_knn_result import FOLDS, LOO, NULL, numbers
 
 SPLITS = np.full(N, "train", dtype=object)
 

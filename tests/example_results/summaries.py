@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.base.result import Result
-from core.cells.summaries import summarize_labels
-from tests.cells.test_summaries import RECORD
+from core.features.cells.summaries import summarize_labels
+from tests.features.cells.test_summaries import RECORD
 
 
 def examples() -> Sequence[Result]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.base.result import Result
-from core.target_ranking.evaluate import STRATA
-from core.target_ranking.tables import METRICS, TargetTable
+from core.features.targets.evaluate import STRATA
+from core.features.targets.tables import METRICS, TargetTable
 
 
 def examples() -> Sequence[Result]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.base.types import Label
 from core.llm.answers import Unread, find_letter, read_label, read_option, read_probability
-from core.types import Label
 from tests.llm.answer_cases import LETTER_CASES, PROBABILITY_CASES
 
 SUMMER = {"yes": 1.0, "no": 0.0, "insufficient evidence": 0.5, "insufficient": 0.5}

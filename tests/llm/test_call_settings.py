@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import InputError
-from core.fields.record import make, values_of
+from core.base.errors import InputError
+from core.base.fields.record import make, values_of
 from core.llm.call_settings import CallSettings
 from core.llm.messages import Message, Request
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from core.errors import DeskError, InputError
+from core.base.errors import DeskError, InputError
+from core.base.net.server_access import ServerAccess
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Declined, Malformed, ModelError, NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.messages import Reply, Request, Usage
 from core.llm.reply_cache import ReplyCache
-from core.net.server_access import ServerAccess
 from tests.llm.canned import ASK, KEY, Asked, Canned, completion, serving
 
 LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": []}]}

@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.net.retry import Fault
+from core.base.net.server_access import ServerAccess
 from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.messages import Message, Request
-from core.net.retry import Fault
-from core.net.server_access import ServerAccess
 from tests.fakes.http_server import RawResponse, ReceivedRequest, serve_in_thread
 from tests.llm.canned import KEY, Canned, serving
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from core.base.net.server_access import ServerAccess
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint
 from core.llm.health import START_COMMAND, Health, check_health, describe_difference, describe_logprobs
-from core.net.server_access import ServerAccess
 from tests.fakes.scripted import Script, serving
 from tests.llm import canned
 from tests.llm.canned import KEY, Asked, Canned, completion

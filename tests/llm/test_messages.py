@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.config import REPOSITORY
-from core.errors import InputError
+from core.base.config import REPOSITORY
+from core.base.errors import InputError
 from core.llm.messages import Message, Request, Usage
 
 ASK = Request("m", (Message("system", "Be brief."), Message("user", "Wirkt Cbfb auf Mmp14? „ja“")))

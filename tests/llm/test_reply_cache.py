@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from core.llm.messages import Reply, TokenLogprob, Usage
 from core.llm.reply_cache import ReplyCache
 from tests.llm.canned import ASK, completion
@@ -159,7 +159,7 @@ def test_a_place_that_cannot_be_used_is_done_without(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_process_keeps_locked(cache: ReplyCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.net.sqlite_cache.BUSY_S", 0.05)
+    monkeypatch.setattr("core.base.net.sqlite_cache.BUSY_S", 0.05)
     cache.put("k", REPLY)
     holder = sqlite3.connect(cache.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

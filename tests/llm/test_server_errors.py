@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.net.retry import Fault
 from core.llm.server_errors import error_message_of, judge_fault, meaning_of
-from core.net.retry import Fault
 
 
 @pytest.mark.few(18)

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.net.server_access import ServerAccess
 from core.llm import server_pool
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
 from core.llm.messages import Message, Outcome, Reply, Request
 from core.llm.server_pool import ServerPool
-from core.net.server_access import ServerAccess
 from tests.fakes.http_server import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
 from tests.fakes.scripted import MODEL, Script, request_counts, serving
-from tests.llm.test_serve import free_port
+from tests.features.predicting.test_serve import free_port
 
 LIMITS = Endpoint("http://127.0.0.1:9/v1", timeout_s=10.0, backoff_s=0.01, longest_backoff_s=0.05)
 LETTER = {"token": "A", "logprob": -0.1, "bytes": [65], "top_logprobs": []}

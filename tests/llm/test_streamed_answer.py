@@ -8,10 +8,10 @@ import tracemalloc
 
 import pytest
 
+from core.base.net.transport import FarTooLong, TooLong
 from core.llm.completion import MAX_CHARACTERS, read_answer
 from core.llm.streamed_answer import MAX_LINE_BYTES, StreamedAnswer
 from core.llm.streaming import join_stream
-from core.net.transport import FarTooLong, TooLong
 from tests.hostile_server import chunk
 
 MB = 1 << 20

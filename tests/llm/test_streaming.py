@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from core.base.net.server_access import ServerAccess
 from core.llm.completion import AnswerFault, read_answer
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
 from core.llm.streamed_answer import StreamedAnswer
 from core.llm.streaming import Words, join_stream
-from core.net.server_access import ServerAccess
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Faults, Script, request_counts, serving
 from tests.llm.canned import ASK, KEY, Canned, completion, cut, outcomes

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.net.scrubber import Scrubber
 from core.llm.completion import read_scrubbed
-from core.net.scrubber import Scrubber
 
 SECRET = "sk-0123456789abcdef"
 TEXT = f"It is {SECRET}, so <answer>A</answer>"

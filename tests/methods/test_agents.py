@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from core.errors import InputError, MissingPackage, NotFound
+from core.base.errors import InputError, MissingPackage, NotFound
+from core.base.fields.record import options_of, read_options
+from core.base.types import Flag, Pair, RowResult
 from core.evidence import registry
 from core.evidence.tool import Answer, Query, Tool
-from core.fields.record import options_of, read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
@@ -26,7 +27,6 @@ from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded
 from core.methods.base import RowFailed, RowMethod
-from core.types import Flag, Pair, RowResult
 from tests.evidence.world import TEST
 from tests.fakes.scripted import MODEL, Faults, Script, request_counts, serving
 from tests.llm.canned import Asked, Canned, completion

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from core.config import REPOSITORY
-from core.errors import NotFound
+from core.base.config import REPOSITORY
+from core.base.errors import NotFound
 from core.methods.base import method_named, methods
 
 

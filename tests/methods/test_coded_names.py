@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Pair
 from core.evidence.packs import Packs, Source
 from core.methods.coded_names import CODED, HIDDEN, SWAPPED, GeneNaming, count_leaks
-from core.types import Pair
 
 ROWS = tuple(
     Pair(f"{pert}_{gene}", pert, gene, None, "train")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import InputError
-from core.fields.record import read_options
+from core.base.errors import InputError
+from core.base.fields.record import read_options
+from core.base.types import Call, Label
 from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
@@ -27,7 +28,6 @@ from core.methods.conversation import (
     read_probability,
 )
 from core.methods.debate import METHOD
-from core.types import Call, Label
 from tests.evidence.world import TEST, pair
 from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving
 from tests.llm.canned import Asked, Canned, completion

@@ -8,17 +8,17 @@ from collections.abc import Callable
 
 import pytest
 
-from core.audit.brief_checks import check_rows
-from core.errors import DeskError, InputError, NotFound
+from core.base.errors import DeskError, InputError, NotFound
+from core.base.fields.record import read_options
+from core.base.types import Call, Flag, RowResult
 from core.evidence.registry import TOOLS
-from core.fields.record import read_options
+from core.features.arguments.brief_checks import check_rows
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
 from core.methods import prompts
 from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.methods.prompts import prompt_text
-from core.types import Call, Flag, RowResult
 from tests.fakes.scripted import Faults, Script, ScriptedPrompt, read_prompt, request_counts, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned

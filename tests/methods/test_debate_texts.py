@@ -8,13 +8,13 @@ from typing import get_args
 
 import pytest
 
+from core.base.fields.record import read_options
+from core.base.types import Pair
 from core.evidence.render import dossier
-from core.fields.record import read_options
 from core.methods import debate_texts as texts
 from core.methods import prompts
 from core.methods.debate import METHOD
 from core.methods.prompts import examples
-from core.types import Pair
 from tests.evidence.world import PACKS, TEST, TRAINING, gathered
 from tests.methods.world import ARGUED, VIEW
 

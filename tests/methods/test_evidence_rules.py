@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from core.base.fields.record import options_of
+from core.base.types import Flag, Label, Pair, RowResult
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.fields.record import options_of
 from core.methods.evidence_rules import METHOD, RULES
-from core.types import Flag, Label, Pair, RowResult
 from tests.evidence.world import PACKS, TEST, pair
 from tests.methods.world import BLIND, VIEW, context
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.types import Flag, RowResult
 from core.methods.fusion import BaseRow, build_results
 from core.transfer.fusion import Component, Reference, weights_of
-from core.types import Flag, RowResult
 from tests.transfer.test_fusion import component
 
 NAN = float("nan")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from core.base.types import Flag, RowResult
 from core.methods.knn import MOST_NEIGHBOURS, build_prediction, build_results
 from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup, SimilaritySettings
 from core.transfer.row_index import RowIndex
-from core.types import Flag, RowResult
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
 
 NAN = float("nan")

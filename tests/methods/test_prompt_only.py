@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DeskError, InputError
-from core.fields.record import read_options
+from core.base.errors import DeskError, InputError
+from core.base.fields.record import read_options
+from core.base.types import Flag
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.reply_cache import ReplyCache
 from core.methods.base import RowFailed
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
 from core.methods.prompts import A_PROMPT_TOKENS
-from core.types import Flag
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Faults, Script, read_prompt, request_counts, scripted_probabilities, serving
 from tests.llm.canned import Asked, Canned, completion

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView
 from core.methods.prompts import cell_desc, check_fields, examples, fill, prompt_text, read_seeds
-from core.types import Label, Pair
 from tests.evidence.world import TEST, TRAINING, pair
 from tests.methods.world import BLIND, VIEW
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.base.types import Flag
 from core.methods.recovered import build_results
 from core.transfer.fusion import RecoveredComponent
-from core.types import Flag
 
 NAN = float("nan")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from core.base.types import Pair
+from core.features.asking.page.live_row import LiveRow
 from core.llm.streaming import Words
 from core.methods.row_feed import Event, RowFeed
-from core.types import Pair
-from core.ui.ask.live_row import LiveRow
 
 
 def test_everybody_who_watches_a_row_hears_all_of_it() -> None:

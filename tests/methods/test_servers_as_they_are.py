@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from core.base.types import Flag, RowResult
+from core.features.arguments.methods.judge_rubric import reading_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
 from core.methods.base import ReadsTexts, RowFailed, TextsOfRun, method_named
-from core.methods.judge_rubric import reading_options
-from core.types import Flag, RowResult
 from tests.evidence.world import TEST
+from tests.features.arguments.test_judge_rubric import RUBRIC, TEXTS
 from tests.llm.canned import Asked, Canned, completion, serving
-from tests.methods.test_judge_rubric import RUBRIC, TEXTS
 from tests.methods.world import context, predict
 
 METHODS: dict[str, dict[str, Any]] = {

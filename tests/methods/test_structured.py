@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from core.fields.record import read_options
+from core.base.fields.record import read_options
+from core.base.types import RowResult
+from core.features.finetune.methods import local_model
 from core.llm.errors import Refused
 from core.llm.structured import letter_schema, percent_schema
-from core.methods import coordinator, debate, local_model, prompt_only, react
+from core.methods import coordinator, debate, prompt_only, react
 from core.methods.base import RowFailed, RowMethod
-from core.types import RowResult
 from tests.fakes.scripted import serving
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from core.base.fields.record import read_options
+from core.base.types import RowResult
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.fields.record import read_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.reply_cache import ReplyCache
 from core.methods.base import Context, Method, RowMethod, TextsOfRun
-from core.types import RowResult
 from tests.evidence.world import PACKS, TEST, TRAINING
 from tests.fakes.scripted import MODEL
 

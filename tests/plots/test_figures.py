@@ -30,14 +30,33 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
+# The figures of features.
+FEATURES = {
+    "asked_again": "asking",
+    "cumulative_share": "neighbours",
+    "effect_counts": "cells",
+    "gene_map": "neighbours",
+    "gene_row_counts": "leakage",
+    "knockdown": "cells",
+    "published_differences": "published",
+    "volcano": "cells",
+    "weight_heatmap": "fuse",
+}
+
+
+def module_of_test(name: str) -> str:
+    return f"tests.features.{FEATURES[name]}.test_plot_of_{name}" if name in FEATURES else f"tests.plots.test_{name}"
+
+
 def table_of(name: str) -> pd.DataFrame:
-    table = importlib.import_module(f"tests.plots.test_{name}").TABLE
+    table = importlib.import_module(module_of_test(name)).TABLE
     assert isinstance(table, pd.DataFrame)
     return table
 
 
 def draw(name: str, table: pd.DataFrame) -> go.Figure:
-    chart = importlib.import_module(f"core.plots.{name}").figure(table, *ARGUMENTS[name])
+    place = f"core.features.{FEATURES[name]}.plots" if name in FEATURES else "core.plots"
+    chart = importlib.import_module(f"{place}.{name}").figure(table, *ARGUMENTS[name])
     assert isinstance(chart, go.Figure)
     return chart
 

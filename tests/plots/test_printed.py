@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
-from core.errors import StateError
+from core.base.errors import StateError
 from core.plots import printed, theme
 
 CAPTION = "a <b>run</b> · 12 rows · 95% interval by rows"

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from core.features.scores.calibration import bins, summary
 from core.plots import reliability
-from core.scoring.calibration_result import bins, summary
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
 

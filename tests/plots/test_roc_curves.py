@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.texts import NO_BIOLOGY
 from core.plots import roc_curves
 from core.stats.auroc import roc_curve
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.texts import NO_BIOLOGY
 
 LABELS = ["up", "down", "none", "none", None]
 RUN = scores_from_probabilities([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])

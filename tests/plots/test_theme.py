@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from core.plots import theme
 
 CONFIG = tomllib.loads((REPOSITORY / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]

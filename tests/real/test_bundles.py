@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import bundles
-from core.actions.imports import import_paths, import_upload
-from core.actions.runs import delete
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.importing import bundle_actions
+from core.features.importing.actions import import_paths, import_upload
+from core.runs.actions import delete
+from core.runs.workspace import Workspace, open_workspace
 from tests.bundled import stored
 
 pytestmark = pytest.mark.real
@@ -31,7 +31,7 @@ def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Wo
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [RUNS[0], *(pytest.param(name, marks=pytest.mark.soak) for name in RUNS[1:])])
 def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewhere: Workspace, name: str) -> None:
-    made = bundles.build_bundle(real_workspace, name)
+    made = bundle_actions.build_bundle(real_workspace, name)
     outcome = import_upload(elsewhere, made.content, made.file_name)
     assert (outcome.kind, outcome.name, outcome.rejected, outcome.new) == ("bundle", name, (), True)
     again = import_upload(real_workspace, made.content, made.file_name)
@@ -39,7 +39,7 @@ def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewh
     ours, theirs = stored(real_workspace, name), stored(elsewhere, name)
     for table, rows in ours.items():
         assert theirs[table] == rows, table
-    assert bundles.build_bundle(elsewhere, name).content == made.content
+    assert bundle_actions.build_bundle(elsewhere, name).content == made.content
     delete(elsewhere, name)
 
 
@@ -49,7 +49,7 @@ def test_the_published_files_change_nothing_after_their_bundles(
     real_workspace: Workspace, elsewhere: Workspace, shared_data: Path, names: tuple[str, ...]
 ) -> None:
     for name in names:
-        import_upload(elsewhere, bundles.build_bundle(real_workspace, name).content, name)
+        import_upload(elsewhere, bundle_actions.build_bundle(real_workspace, name).content, name)
     files = [shared_data / "perturbagent" / f"{name}.zip" for name in names]
     assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [(name, False) for name in names]
     for name in names:

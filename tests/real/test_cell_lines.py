@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.actions.imports import import_upload
-from core.actions.workspace import open_workspace
-from core.config import Settings
-from core.datasets import PairTable, read
-from core.datasets.cell_lines import combine_files
+from core.base.config import Settings
+from core.base.types import FileRows
+from core.features.importing.actions import import_upload
+from core.features.importing.cell_lines import combine_files
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read
+from core.runs.workspace import open_workspace
 from core.store import datasets, pairs
-from core.types import FileRows
 from tests import cases
 from tests.commands import core_json
 

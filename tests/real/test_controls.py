@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from tests.commands import core_json
 
 pytestmark = pytest.mark.real

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import SOURCES, PairTable, SubmissionTable, read_path
-from core.types import Flag, Label
+from core.base.types import Flag, Label
+from core.features.importing.fetch import SOURCES
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.importing.submissions import SubmissionTable
 
 pytestmark = pytest.mark.real
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import PairTable, knowledge_packs, read_path
-from core.embeddings.build import build_network, build_response, build_text
+from core.base.errors import UnknownFormat
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import coverage, match_symbols
-from core.errors import UnknownFormat
+from core.features.importing import knowledge_packs
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.neighbours.build import build_network, build_response, build_text
 
 pytestmark = pytest.mark.real
 

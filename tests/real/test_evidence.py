@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.datasets import PairTable, read_path
+from core.base.types import Evidence, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier
-from core.types import Evidence, Pair
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
 from tests.evidence.world import gathered, run
 from tests.real.conftest import FILES
 

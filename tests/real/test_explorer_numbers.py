@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from core.actions.workspace import Workspace
-from core.explorer import component
-from core.explorer.content import make_content, noise_of_cuts
+from core.features.fuse.explorer import component
+from core.features.fuse.explorer.content import make_content, noise_of_cuts
+from core.features.fuse.page import at_rest, explorer
+from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import weights_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.fuse import at_rest, explorer
+from tests.features.fuse.test_numbers_in_browser import ASK, ATOL, case_of, flat
 from tests.real.test_what_if import prepare, workspace  # noqa: F401
 from tests.ui.conftest import browser  # noqa: F401
-from tests.ui.fuse.test_numbers_in_browser import ASK, ATOL, case_of, flat
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from core.base.errors import InputError
 from core.base.roles import TableOptions
-from core.cells.changes_table import label_changes
-from core.cells.groups import GroupSettings
-from core.cells.predicted_changes import WantedPairs
-from core.cells.predicted_table import read_predicted_table
-from core.cells.sampling import SamplingSettings
-from core.cells.screen import LabelSettings, ScreenLabels
-from core.errors import InputError
-from core.types import Pair
+from core.base.types import Pair
+from core.features.cells.changes_table import label_changes
+from core.features.cells.groups import GroupSettings
+from core.features.cells.predicted_changes import WantedPairs
+from core.features.cells.predicted_table import read_predicted_table
+from core.features.cells.sampling import SamplingSettings
+from core.features.cells.screen import LabelSettings, ScreenLabels
 from tests.conftest import SHARED_DATA
 
 FIELD = SHARED_DATA.parent / "field" / "data"

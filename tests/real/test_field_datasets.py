@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.imports import import_paths, import_upload
-from core.actions.workspace import Workspace
-from core.datasets import challenge
+from core.features.importing import challenge
+from core.features.importing.actions import import_paths, import_upload
+from core.runs.workspace import Workspace
 from core.store import datasets
 from tests import cases
 from tests.conftest import SHARED_DATA

@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.base.errors import InputError
 from core.base.roles import choose_roles
 from core.base.tables import open_table
-from core.cells.anndata_file import open_cells
-from core.cells.screen import LabelSettings, describe_cells, label_screen
-from core.cells.value_facts import measure_values
-from core.datasets import PairTable, ScoreTable, SubmissionTable, read_path
 from core.embeddings.load import load_space
-from core.errors import InputError
-from core.importing.files import PackFile, SpaceFile, recognise
+from core.features.cells.anndata_file import open_cells
+from core.features.cells.screen import LabelSettings, describe_cells, label_screen
+from core.features.cells.value_facts import measure_values
+from core.features.importing.external_scores import ScoreTable
+from core.features.importing.files import PackFile, SpaceFile, recognise
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.importing.submissions import SubmissionTable
 from tests.conftest import SHARED_DATA
 
 FIELD = SHARED_DATA.parent / "field"

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.scoring.row_leaks import check_rows
-from core.scoring.space_leaks import check_space
-from core.scoring.text_leaks import check_pack
+from core.base.config import Settings
+from core.features.importing.actions import import_paths
+from core.features.leakage.row_leaks import check_rows
+from core.features.leakage.run_probe import probe_run
+from core.features.leakage.space_leaks import check_space
+from core.features.leakage.text_leaks import check_pack
+from core.runs.workspace import Workspace, open_workspace
 from core.stats.auroc import auroc
-from core.stats.run_probe import probe_run
 from core.stats.scores_and_labels import Task, outcome_of
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space

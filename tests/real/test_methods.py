@@ -9,26 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from core.audit.brief_checks import check_brief
-from core.datasets import PairTable, SubmissionTable, read_path
+from core.base.fields.record import read_options
+from core.base.types import Pair
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.render import dossier
-from core.fields.record import read_options
+from core.features.arguments.brief_checks import check_brief
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.importing.submissions import SubmissionTable
 from core.methods import debate_texts as texts
 from core.methods import prompts
 from core.methods.base import Context
 from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
 from core.methods.prompts import B_PROMPT_TOKENS
-from core.types import Pair
 from tests.evidence.world import gathered
 
 NAMES = [tool.name for tool in prompts.tools_of(prompts.PACK_TOOLS)]
 
 pytestmark = pytest.mark.real
 
-MARKED = Path(__file__).resolve().parents[1] / "audit" / "marked_briefs.csv"
+MARKED = Path(__file__).resolve().parents[1] / "features" / "arguments" / "marked_briefs.csv"
 
 
 def rows_of(data: Path, name: str) -> tuple[Pair, ...]:

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import component_loader, spaces
-from core.actions.component_loader import WorkspaceComponents
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.embeddings.encoders import MINILM
+from core.base.config import Settings
+from core.features.importing.actions import import_paths
+from core.features.neighbours import spaces
+from core.features.neighbours.encoders import MINILM
 from core.methods.fusion_settings import FusionSettings
+from core.runs import component_loader
+from core.runs.component_loader import WorkspaceComponents
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring import run_scores
 from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.actions.workspace import Workspace
-from core.audit.rubric import count_answers
-from core.audit.rules.registry import answer_by_rule, built_in_rubrics
+from core.features.arguments import rubric_tables
+from core.features.arguments.rubric import count_answers
+from core.features.arguments.rules.registry import answer_by_rule, built_in_rubrics
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds
-from core.store import predictions, rubrics, runs
+from core.store import predictions, runs
 from core.store.predictions import RowFilter
 from tests import commands
 
@@ -80,7 +81,7 @@ def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
     with real_workspace.store.read() as db:
         run = runs.find(db, "track_b_sharp").id
         counts = {
-            rubric.name: count_answers(rubric, answer_by_rule(rubric, rubrics.texts(db, run, rubric)))
+            rubric.name: count_answers(rubric, answer_by_rule(rubric, rubric_tables.texts(db, run, rubric)))
             for rubric in built_in_rubrics()
         }
     n_briefs = {"EFFECT": 1813, "NULL": 1813, "UP": 1813, "DOWN": 1813, "all": 7252}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.imports import import_paths
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.importing.actions import import_paths
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced
+from core.runs.workspace import Workspace, open_workspace
 
 pytestmark = pytest.mark.real
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
+from core.features.arguments import rubric_tables
+from core.features.arguments.rubric import Rubric
 from core.features.arguments.worth import MEASURES, ArgumentWorth, load_outcomes, rubric_worth
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
-from core.store import rubrics
 
 pytestmark = pytest.mark.real
 POOL = "track_a_logprobs_train2499"
@@ -39,7 +39,7 @@ def found(real_workspace: Workspace) -> dict[str, ArgumentWorth]:
     tried = [Rubric(name, "Does it?", unit="row", pattern=pattern) for name, pattern in PATTERNS.items()]
     with real_workspace.store.read() as db:
         rows = load_scored_rows(db, POOL)
-        texts = rubrics.texts(db, rows.run.id, tried[0])
+        texts = rubric_tables.texts(db, rows.run.id, tried[0])
         outcomes = load_outcomes(db, rows)
     answers = [(each, answer_by_pattern(each, texts)) for each in tried]
     return {each.rubric: each for each in rubric_worth(rows, outcomes, answers).rubrics}

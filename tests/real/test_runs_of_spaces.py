@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY, Settings
 from core.features.experiments import engine
 from core.features.experiments.kinds.file import FileSettings
+from core.runs.workspace import Workspace, open_workspace
 from core.store import pairs, predictions, runs, traces
-from tests import test_cli
+from tests.cli import test_commands
 from tests.commands import core_json
 
 pytestmark = pytest.mark.real
@@ -162,7 +162,7 @@ def test_neighbours_of_real_rows(place: Path, workspace: Workspace) -> None:
 def test_in_a_process_of_its_own(place: Path) -> None:
     """As a person would: `python -m core knn --json`, with the numbers that it gives in this process."""
     arguments = ["knn", "--space", "lps", "--protocol", "folds", "--seed", "2", "--permutations", "2"]
-    done = test_cli.core(place, *arguments, "--json")
+    done = test_commands.core(place, *arguments, "--json")
     assert done.status == 0
     own, here = json.loads(done.out), core_json(place, *arguments)
     assert own["permuted"] == here["permuted"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import launch
-from core.actions.workspace import Workspace
-from core.engine.request import RunRequest
 from core.methods.base import method_named
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace
 
 pytestmark = pytest.mark.real
 

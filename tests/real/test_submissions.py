@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.actions.workspace import Workspace
 from core.base.tables import MAX_CELL_CHARACTERS
-from core.datasets import SubmissionTable, read
+from core.base.types import RowResult, Track
+from core.features.importing.reader import read
+from core.features.importing.submissions import SubmissionTable
+from core.features.submissions.package import Contents, as_zip
+from core.features.submissions.rules import check, is_valid
+from core.runs.workspace import Workspace
 from core.store import runs, traces
-from core.submission.package import Contents, as_zip
-from core.submission.rules import check, is_valid
-from core.types import RowResult, Track
 from tests.commands import core, core_json
 
 pytestmark = pytest.mark.real

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import PairTable, read_path
-from core.datasets.gene_sets import read_gene_sets
+from core.base.fields.record import read_options
+from core.base.types import Flag, Label, Pair, RowResult
 from core.evidence.knowledge_graph import GeneNames
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs
-from core.fields.record import read_options
+from core.features.importing.gene_sets import read_gene_sets
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.perturbqa.methods.summer import METHOD
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.methods.base import Context
-from core.methods.summer import METHOD
-from core.types import Flag, Label, Pair, RowResult
 from tests.fakes.scripted import MODEL, serving
 
 pytestmark = pytest.mark.real

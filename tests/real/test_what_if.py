@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import derived_runs, launch
-from core.actions.component_loader import default_dataset
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.fuse.page import at_rest, fusion_controls
+from core.features.fuse.page.fusion_controls import KNN, FusionChoice
 from core.methods.fusion_settings import FusionSettings
+from core.runs import derived_runs, launch
+from core.runs.component_loader import default_dataset
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.fuse import at_rest, fusion_controls
-from core.ui.fuse.fusion_controls import KNN, FusionChoice
-from core.ui.shared import loaders
+from core.ui import loaders
 from tests.commands import core_json
 from tests.ui.conftest import forget
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from core.features.leakage.run_probe import probe_run
 from core.stats.arrays import Codes, Floats
 from core.stats.intervals import Interval
 from core.stats.official_score import score_with_intervals
-from core.stats.run_probe import probe_run
 from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, tasks
 from core.store.spaces import SpaceRecord
 from core.transfer.row_index import RowIndex

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.scoring.baselines import dataset_baselines
 from core.scoring.controls import NO_SKILL
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.result import to_json
-from core.errors import InputError
+from core.base.types import Flag
+from core.features.importing.actions import import_upload
+from core.runs.workspace import Workspace
 from core.scoring import compare_runs as compare_module
 from core.scoring import run_scores
 from core.scoring.compare_runs import compare_runs, pair_runs, run_differences, scores_of_cuts
@@ -20,7 +21,6 @@ from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cells_under
-from core.types import Flag
 from tests import cases
 from tests.scoring.test_run_scores import P_DE, P_UP, loaded, rows_of, run_of
 

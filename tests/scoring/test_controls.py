@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.actions.workspace import Workspace
 from core.base.result import fields_of
+from core.runs.workspace import Workspace
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run

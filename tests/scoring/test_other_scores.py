@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from core.actions.workspace import Workspace
 from core.base.result import fields_of
+from core.runs.workspace import Workspace
 from core.scoring.other_scores import other_scores, other_scores_of_run
 from core.scoring.run_scores import count_rows, load_scored_rows, score_run
 from core.stats.official_score import score_of_rows

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from core.scoring.public_noise import public_noise
 from core.scoring.run_scores import RunScore, score_run
 from tests.scoring.test_run_scores import loaded

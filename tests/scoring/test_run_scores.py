@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from core.actions.workspace import Workspace
 from core.base.result import fields_of
+from core.base.types import Flag, HeadlineKind
+from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.scoring.run_scores import NO_CUTS, RunRows
 from core.stats.official_score import official_score
@@ -22,7 +23,6 @@ from core.store import datasets, pairs, predictions, runs
 from core.store.runs import Run
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
-from core.types import Flag, HeadlineKind
 
 FOLDS = EvaluationProtocol("folds", 2, 7)
 # Two cells of two perturbations and two genes; P(DE) is higher throughout in the second, where more rows change.

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.within_axis import Axis, score_within
 from core.store import predictions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from core.base.texts import NO_BIOLOGY
 from core.scoring import terms
 from core.scoring.sentences import TWO_WAY, UNSEEN
-from core.texts import NO_BIOLOGY
 from core.transfer import cuts
 
 

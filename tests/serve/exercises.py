@@ -16,25 +16,26 @@ from typing import Any
 
 from filelock import FileLock
 
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.audit.brief_checks import FAULTS
-from core.config import REPOSITORY, Settings
-from core.datasets.demo import simulate
+from core.base.config import REPOSITORY, Settings
+from core.base.fields.record import read_options
+from core.base.types import Label, Pair, RowResult
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
-from core.fields.record import read_options
+from core.features.arguments.brief_checks import FAULTS
+from core.features.demo.files import simulate
+from core.features.importing.actions import import_upload
+from core.features.perturbqa import summaries, summer
 from core.llm.answers import Unread
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
-from core.methods import debate, debate_texts, prompt_only, react, summaries, summer
+from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.base import Context, Method
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
-from core.types import Label, Pair, RowResult
+from core.runs.workspace import Workspace, open_workspace
 from tests.cases import as_csv
 from tests.conftest import SHARED_DATA
 from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving

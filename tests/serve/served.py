@@ -13,13 +13,13 @@ from pathlib import Path
 
 import psutil
 
+from core.features.predicting.serve import HOST
 from core.llm.endpoint import Endpoint
-from core.llm.serve import HOST
 
 LENGTH = 4096
 SERVE = """
 import sys
-from core.llm.serve import ServerOptions, serve
+from core.features.predicting.serve import ServerOptions, serve
 
 model, port, length, *extra = sys.argv[1:]
 serve(ServerOptions(model, int(port), max_model_len=int(length), extra=tuple(extra)))

@@ -15,20 +15,23 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from core.actions import finetunes, job_control, launch, run_control, submissions
-from core.actions.finetunes import FinetuneRequest
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
-from core.engine.request import RunRequest
-from core.engine.spec import ExecutionSettings
-from core.finetune import job_folder
-from core.finetune.job_folder import FinetuneFolder, last_whole
-from core.finetune.merge import read_manifest
-from core.jobs.folder import log_tail
+from core.base.config import REPOSITORY
+from core.features.finetune import actions as finetunes
+from core.features.finetune import job_folder
+from core.features.finetune.actions import FinetuneRequest
+from core.features.finetune.job_folder import FinetuneFolder, last_whole
+from core.features.finetune.merge import read_manifest
+from core.features.predicting.serve import OWN_PYTHON
+from core.features.submissions import actions as submissions
+from core.features.submissions.rules import is_valid
 from core.llm.endpoint import Endpoint
-from core.llm.serve import OWN_PYTHON
+from core.runs import launch, run_control
+from core.runs.jobs import control
+from core.runs.jobs.folder import log_tail
+from core.runs.request import RunRequest
+from core.runs.spec import ExecutionSettings
+from core.runs.workspace import Workspace
 from core.store import predictions
-from core.submission.rules import is_valid
 from tests.serve.exercises import rows_and_view, tiny_model, workspace_of
 from tests.serve.served import serving, wait_until
 
@@ -111,7 +114,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     folder = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))
     assert folder.key == uninterrupted.key
     wait_until(lambda: step_of(folder) >= STOPPED_AT or not folder.status().is_live, WAIT_S)
-    job_control.stop(workspace, job_control.find_named(workspace, f"finetune/{folder.key}"))
+    control.stop(workspace, control.find_named(workspace, f"finetune/{folder.key}"))
     wait_until(lambda: not folder.status().is_live, WAIT_S)
     assert folder.status().state == "stopped"
     stopped_at = step_of(folder)

@@ -14,28 +14,29 @@ from typing import Any
 
 import pytest
 
-from core.actions import launch, model_servers, run_control, submissions
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace
-from core.engine.journal import read_progress
-from core.engine.request import RunRequest
-from core.engine.run_state import status_of
-from core.engine.spec import ExecutionSettings
+from core.base.types import LIVE_STATES, Flag, Pair, RowResult, Track
+from core.features.importing.actions import import_upload
+from core.features.perturbqa.summaries import SCORES
+from core.features.predicting.serve import OWN_PYTHON, default_python
+from core.features.submissions import actions as submissions
+from core.features.submissions.rules import is_valid
 from core.llm.client import Client
 from core.llm.completion import Answer, read_answer
 from core.llm.endpoint import Endpoint
 from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
-from core.llm.serve import OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
-from core.methods.summaries import SCORES
+from core.runs import launch, model_servers, run_control
+from core.runs.journal import read_progress
+from core.runs.request import RunRequest
+from core.runs.run_state import status_of
+from core.runs.spec import ExecutionSettings
+from core.runs.workspace import Workspace
 from core.store import predictions, runs, traces
 from core.store.runs import Run
-from core.submission.rules import is_valid
-from core.types import LIVE_STATES, Flag, Pair, RowResult, Track
 from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model, workspace_of
 from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
 

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from core.features.arguments.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate, raw_rate
 from core.stats.intervals import Interval
-from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate, raw_rate
 
 TEXTS, PERTS, GENES = 2000, 333, 400  # about 6 texts per perturbation and 5 per gene, as in the pool of numbers.md
 SENSITIVITY, SPECIFICITY = 0.8, 0.9

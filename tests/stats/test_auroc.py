@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.auroc import auroc, placements, roc_curve
 from tests.stats.oracles import scored_rows, wins
 

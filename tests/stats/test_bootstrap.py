@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import bootstrap, validate
 from core.stats.bootstrap import (
     ResamplingPlan,

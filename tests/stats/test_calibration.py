@@ -6,7 +6,7 @@ from hypothesis import given
 from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.calibration import reliability, tie_bounds
 from tests.stats.oracles import scored_rows
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 from sklearn.metrics import roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.comparison import compare, compare_macro
 from core.stats.official_score import score_with_intervals
 from core.stats.power import detectable_difference

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.delong import two_way_delong
 from core.stats.intervals import Interval
 from tests.stats.oracles import delong_covariance, scored_rows

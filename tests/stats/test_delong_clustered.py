@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.delong import two_way_delong, two_way_variance
 from tests.stats.oracles import obuchowski_variance, scored_rows
 

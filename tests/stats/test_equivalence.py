@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t, ttest_1samp
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.comparison import equivalence
 from core.stats.intervals import Interval, normal_interval
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.exact_permutation import permutation_test
 from tests.strength import examples
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, norm, t
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.intervals import Interval, normal_interval, widest_interval
 from core.stats.multiplicity import adjust, benjamini_hochberg, holm, p_value
 

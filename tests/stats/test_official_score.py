@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.delong import two_way_delong
 from core.stats.official_score import official_score, point_score, score_with_intervals
 from core.stats.scores_and_labels import scores_from_probabilities

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import nct, norm, t
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.power import detectable_difference
 
 

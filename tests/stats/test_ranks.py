@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.ranks import (
     equal_groups,
     midranks,

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.auroc import auroc
 from core.stats.calibration import reliability
 from core.stats.recalibration import fit_logistic, recalibrate

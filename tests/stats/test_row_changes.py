@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from scipy.stats import spearmanr
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.official_score import point_score
 from core.stats.row_changes import agreement, rank_movement, row_changes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.scored_rows import combine_codes, scored_rows
 from core.stats.scores_and_labels import scores_from_probabilities
 

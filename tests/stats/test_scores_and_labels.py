@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, scores_from_submission, shared_rows, tasks
 
 

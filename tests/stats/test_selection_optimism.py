@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.scored_rows import ScoredRows, scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.stats.selection_optimism import CutPlan, cut_codes, selection_optimism

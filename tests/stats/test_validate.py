@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.types import Label
 from core.stats import validate
-from core.types import Label
 
 
 def test_named_rows_counts_what_it_does_not_name() -> None:

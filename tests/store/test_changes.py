@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import runs as run_actions
-from core.actions.imports import import_upload
-from core.actions.undo import undo
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.features.importing.actions import import_upload
+from core.features.importing.undo import undo
 from core.methods.fusion_settings import FusionSettings
+from core.runs import actions as run_actions
+from core.runs.workspace import Workspace
 from core.store import Store, changes, runs
 from tests import cases
 from tests.derived import save_fusion
@@ -75,7 +75,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from core.store import Store, changes, hypotheses
-from core.store.hypotheses import HERE, Entry
+from core.features.experiments.ledger_table import HERE, Entry
 folder, name = Path(sys.argv[1]), sys.argv[2]
 store = Store(folder / "desk.duckdb", folder / "cache")
 for number in range(int(sys.argv[3])):

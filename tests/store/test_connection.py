@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 from filelock import ReadWriteLock
 
-from core.config import Settings
-from core.errors import StoreBusy, StoreDamaged, StoreOtherSchema
+from core.base.config import Settings
+from core.base.errors import StoreBusy, StoreDamaged, StoreOtherSchema
 from core.store import Cursor, Store, changes, connection, open_store
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all

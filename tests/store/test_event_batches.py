@@ -9,14 +9,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from core.actions import bundles as bundle_actions
-from core.actions.export import RunFormat, encode, export
-from core.actions.site import zip_site
-from core.actions.workspace import Workspace
-from core.datasets.bundles import differences, read_bundle
-from core.store import Cursor, bundles, rubrics, runs, traces
+from core.features.arguments import rubric_tables
+from core.features.importing import bundle_actions, bundle_tables
+from core.features.importing.bundles import differences, read_bundle
+from core.features.importing.export import RunFormat, encode, export
+from core.features.sharing.site.actions import zip_site
+from core.runs.workspace import Workspace
+from core.store import Cursor, runs, traces
 from core.store.traces import OF_PAIRS, split_events
-from tests.store.test_rubrics import RUBRIC
+from tests.features.arguments.test_rubric_tables import RUBRIC
 
 FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 
@@ -25,7 +26,7 @@ FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
 def batch_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """The texts of a batch."""
     monkeypatch.setattr(traces, "BATCH_BYTES", request.param)
-    monkeypatch.setattr(bundles, "BATCH_BYTES", request.param)
+    monkeypatch.setattr(bundle_tables, "BATCH_BYTES", request.param)
     return int(request.param)
 
 
@@ -54,9 +55,9 @@ def test_frames_and_texts_are_those_of_one_query(db: Cursor) -> None:
     run = runs.find(db, "debate").id
     pd.testing.assert_frame_equal(pd.concat(traces.frames(db, run), ignore_index=True), traces.frame(db, run))
     for rubric in (RUBRIC, replace(RUBRIC, unit="row"), replace(RUBRIC, roles=("nobody",))):
-        joined = pd.concat(rubrics.text_batches(db, run, rubric), ignore_index=True)
-        pd.testing.assert_frame_equal(joined, rubrics.texts(db, run, rubric))
-        assert rubrics.rows_with_texts(db, run, rubric) == set(joined["pair_id"])
+        joined = pd.concat(rubric_tables.text_batches(db, run, rubric), ignore_index=True)
+        pd.testing.assert_frame_equal(joined, rubric_tables.texts(db, run, rubric))
+        assert rubric_tables.rows_with_texts(db, run, rubric) == set(joined["pair_id"])
 
 
 @pytest.mark.soak
@@ -77,7 +78,7 @@ def test_files_of_a_run_are_the_same_however_it_is_read(small_workspace: Workspa
     tables = {form: export(small_workspace, "debate", form, with_traces=True)[0] for form in FORMS}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(traces, "BATCH_BYTES", 1 << 30)
-        patch.setattr(bundles, "BATCH_BYTES", 1 << 30)
+        patch.setattr(bundle_tables, "BATCH_BYTES", 1 << 30)
         assert zip_site(small_workspace, "debate") == site
         whole = bundle_actions.build_bundle(small_workspace, "debate")
         assert differences(read_bundle(whole.content, "a"), read_bundle(made.content, "b")) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DiskFull, StoreBusy, StoreDamaged
+from core.base.errors import DiskFull, StoreBusy, StoreDamaged
 from core.store import Store, changes
 from core.store.attachment import log_of
 from tests import mounts, worlds

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions import runs as actions
-from core.actions.workspace import Workspace
-from core.errors import NotFound
-from core.importing import run_writer
-from core.importing.audited_rows import audit_rows
+from core.base.errors import NotFound
+from core.base.types import RANK_METHODS, Prediction, RowResult, TraceEvent
+from core.runs import actions, run_writer
+from core.runs.audited_rows import audit_rows
+from core.runs.workspace import Workspace
 from core.store import predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
-from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
 def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from core.errors import NotFound
+from core.base.errors import NotFound
 from core.store import Store, notes, pairs, spaces
 from core.store.spaces import PackRecord, SpaceRecord
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.actions.workspace import Workspace
-from core.importing import run_writer
-from core.importing.audited_rows import audit_rows
+from core.base.types import Evidence, Prediction, RowResult, TraceEvent
+from core.runs import run_writer
+from core.runs.audited_rows import audit_rows
+from core.runs.workspace import Workspace
 from core.store import predictions, runs, text_search
 from core.store.predictions import RowFilter
 from core.store.text_search import DOSSIER, Found, TextQuery
-from core.types import Evidence, Prediction, RowResult, TraceEvent
 
 ROWS = ("Pa_Ga", "Pa_Gb", "Pb_Ga", "Pb_Gb", "Pc_Gc", "Pc_Gm12")
 ROLES = ("EFFECT", "NULL", "gene_info")

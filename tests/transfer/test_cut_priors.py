@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer import cut_priors
 from core.transfer.cut_priors import SEEDS, prepare_cuts
 from core.transfer.knn import Priors, Weighting

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from core.base.types import Flag
 from core.methods.knn import build_prediction
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import ranked_scores
@@ -12,7 +13,6 @@ from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import knowledge_of, visible_rows
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.similarity import ConstantSimilarity, Space
-from core.types import Flag
 from tests.transfer.oracles import World, worlds
 from tests.transfer.test_protocols import KNOWN, LABELS, ROWS
 

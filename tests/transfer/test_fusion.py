@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.ranks import percentiles
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_in_rows, weights_of
 

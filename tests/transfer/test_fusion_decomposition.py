@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.ranks import percentiles
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
 from core.transfer.fusion import Component, decompose_fusion, fuse, percentiles_of, weights_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer import label_sums
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Parts, knowledge_of, rows_of

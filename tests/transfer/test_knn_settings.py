@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings

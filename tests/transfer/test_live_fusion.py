@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.comparison import compare
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of

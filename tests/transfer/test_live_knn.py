@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer import live_knn as module
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of

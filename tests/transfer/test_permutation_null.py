@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer.cuts import cut_values
 from core.transfer.evaluation import evaluate
 from core.transfer.knn import Weighting

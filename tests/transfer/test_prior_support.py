@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer.prior_support import SupportRange, shrink_to_half, support_range, weights_by_support
 
 

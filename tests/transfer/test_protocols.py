@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer.evaluation import evaluate
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Rows, knowledge_of, rows_of, visible_rows

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.transfer.labelled_rows import EFFECT, LABELLED, UP
 from core.transfer.row_index import RowIndex
 

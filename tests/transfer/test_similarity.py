@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.base.errors import InputError
 from core.embeddings.space import make_space
-from core.errors import InputError
 from core.transfer.similarity import (
     ConstantSimilarity,
     Cosines,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats.scored_rows import scored_rows
 from core.stats.selection_optimism import CutPlan, selection_optimism
 from core.transfer.fusion import weights_of

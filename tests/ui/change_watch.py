@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from core.store import changes
 from tests.bundled import everything
 from tests.fakes.http_server import ReceivedRequest, Response, json_response, serve_in_thread

@@ -13,19 +13,20 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
-from core.actions import component_loader
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from core.features.arguments import row_panel
+from core.features.fuse.page import at_rest
+from core.features.neighbours.page import space_numbers
 from core.features.perturbqa import tab as baselines_tab
 from core.methods.fusion_settings import FusionSettings
+from core.runs import component_loader
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.fuse import at_rest
-from core.ui.shared import space_numbers, widgets
-from core.ui.shared.background import Background, Result
-from core.ui.shared.loaders import rows
+from core.ui import widgets
+from core.ui.background import Background, Result
+from core.ui.loaders import rows
 from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn

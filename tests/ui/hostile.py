@@ -12,14 +12,13 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.actions import runs as actions
-from core.actions.imports import ImportOptions, import_upload
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.importing import run_writer
-from core.importing.audited_rows import audit_rows
+from core.base.config import Settings
+from core.base.types import Evidence, Prediction, RowResult, TraceEvent
+from core.features.importing.actions import ImportOptions, import_upload
+from core.runs import actions, run_writer
+from core.runs.audited_rows import audit_rows
+from core.runs.workspace import Workspace, open_workspace
 from core.store import datasets
-from core.types import Evidence, Prediction, RowResult, TraceEvent
 from tests import cases
 
 CANARY = "window.pwned=1"

@@ -12,7 +12,7 @@ from typing import Any
 
 from streamlit.runtime.caching import cache_data_api, cache_resource_api
 
-LOADERS = "core.ui.shared.loaders."
+LOADERS = "core.ui.loaders."
 _OWNERS: tuple[Any, ...] = (cache_data_api._data_caches, cache_resource_api._resource_caches)
 _KEPT: dict[Path, list[dict[str, Any]]] = {}
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.ui.shared.linked import NOT_CARRIED
+from core.ui.linked import NOT_CARRIED
 from tests.ui.conftest import settle, then
 
 if TYPE_CHECKING:

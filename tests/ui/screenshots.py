@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.actions.demo import make_demo
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.base.config import Settings
+from core.features.demo.actions import make_demo
 from core.plots import theme
+from core.runs.workspace import Workspace, open_workspace
 from tests.ui.conftest import WATCH, settle
 from tests.ui.serving import Server, serving, started_browser
 from tests.ui.views import SEARCHED, VIEWS, WIDTHS, fit_window, symbol_of

@@ -19,8 +19,8 @@ from typing import IO, TYPE_CHECKING
 from urllib.error import URLError
 from urllib.parse import urlencode
 
-from core.config import REPOSITORY
-from core.errors import MissingPackage
+from core.base.config import REPOSITORY
+from core.base.errors import MissingPackage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -8,10 +8,10 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from core.fields.record import options_of
-from core.fields.setting import Option
-from core.ui.shared.neighbour_controls import NEAREST, SLIDERS
-from core.ui.shared.option_controls import SOURCES, key_of, title_of
+from core.base.fields.record import options_of
+from core.base.fields.setting import Option
+from core.ui.neighbour_controls import NEAREST, SLIDERS
+from core.ui.option_controls import SOURCES, key_of, title_of
 
 _KINDS = (
     *("text_input", "number_input", "slider", "selectbox", "toggle", "text_area", "multiselect", "radio"),

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.actions import labels, launch, reports, rubrics, runs
-from core.actions.workspace import Workspace, open_workspace
-from core.audit.rubric import Rubric
-from core.config import Settings
-from core.engine.request import RunRequest
+from core.base.config import Settings
+from core.features.arguments import labels, rubrics
+from core.features.arguments.rubric import Rubric
+from core.features.sharing import actions as reports
+from core.runs import actions as runs
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from core.store.runs import Run
 from tests import worlds
 from tests.fakes import scripted as scripted_server

@@ -14,13 +14,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
-from core.actions import runs as actions
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.runs import actions
+from core.runs.workspace import Workspace
 from core.store import notes, runs
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
-from core.ui.shared import linked, row_list
+from core.ui import linked, row_list
 from tests.ui import views
 from tests.ui.conftest import APP, Visit, components, forget
 from tests.ui.serving import WAIT_S

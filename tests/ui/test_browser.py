@@ -13,9 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from core.actions import runs as actions
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.runs import actions
+from core.runs.workspace import Workspace
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run

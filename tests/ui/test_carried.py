@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
+from tests.features.fuse import explorer_view
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
-from tests.ui.fuse import explorer_view
 from tests.ui.test_apptest import text_of, the_run
 
 

@@ -1,19 +1,19 @@
 """A job whose process is dead is shown as crashed, with its cause and a button, by the first visit of its page and of Overview.
 
-What a run's page shows beside that: tests/ui/run/test_run_list.py.
+What a run's page shows beside that: tests/features/predicting/test_run_list.py.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from core.actions import job_control
-from core.actions.job_kinds.base import Job, kinds
-from core.actions.workspace import Workspace
-from core.jobs.state import NO_REASON, is_held, record_ending
-from core.ui.shared import job_panel, shell
-from tests.jobs.crashed import MAKERS, SAID
-from tests.jobs.started import counted
+from core.runs.jobs import control
+from core.runs.jobs.kinds import Job, kinds
+from core.runs.jobs.state import NO_REASON, is_held, record_ending
+from core.runs.workspace import Workspace
+from core.ui import job_panel, shell
+from tests.runs.jobs.crashed import MAKERS, SAID
+from tests.runs.jobs.started import counted
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
 
@@ -26,7 +26,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     MAKERS[kind](small_workspace)
     overview = visit(small_workspace, "overview")
     assert not overview.exception
-    [job] = job_control.list_jobs(small_workspace, [kind])
+    [job] = control.list_jobs(small_workspace, [kind])
     links = [link.proto for link in overview.get("page_link") if link.proto.label.startswith((kinds()[kind].title, "crashed"))]
     assert {link.page for link in links} == {job.page}
     assert NO_REASON in text_of(overview).replace("\\", "")
@@ -39,7 +39,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert SAID in text_of(app)
     assert not any(drawn)  # it is over: nobody asks again and again
     resumed: list[Job] = []
-    monkeypatch.setattr(job_control, "resume", lambda _, asked, by=None: resumed.append(asked))  # noqa: ARG005
+    monkeypatch.setattr(control, "resume", lambda _, asked, by=None: resumed.append(asked))  # noqa: ARG005
     app = press(app, "Resume")
     assert not app.exception
     assert [each.key for each in resumed] == [job.key]
@@ -52,7 +52,7 @@ def test_a_second_click_on_resume_starts_nothing_and_says_why(
     visit: Visit, small_workspace: Workspace, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = MAKERS[kind](small_workspace)
-    [job] = job_control.list_jobs(small_workspace, [kind])
+    [job] = control.list_jobs(small_workspace, [kind])
     first, second = (visit(small_workspace, job.page, **{"dataset": "bmdm", **job.view}) for _ in range(2))
     with counted(monkeypatch, kind) as processes:
         press(first, "Resume")

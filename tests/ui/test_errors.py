@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from core import log
-from core.actions.workspace import Workspace, open_workspace
-from core.config import REPOSITORY, Settings
-from core.errors import InputError
-from core.ui import server, start
-from core.ui.shared import loaders
+from core.base import log
+from core.base.config import REPOSITORY, Settings
+from core.base.errors import InputError
+from core.features.server import server
+from core.runs.workspace import Workspace, open_workspace
+from core.ui import loaders, start
 from tests import commands, mounts
 from tests.ui.conftest import Visit
 
@@ -115,7 +115,7 @@ def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace:
 
 FIRST_START = """
 import os
-from core.actions import demo
+from core.features.demo import actions as demo
 from core.ui import start
 
 demo.make_demo = os.execv = lambda *_: None

@@ -9,16 +9,16 @@ import sys
 
 import pytest
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from tests.further_settings import NAME
 
 # Tests that are run with a further setting in each record: of a file, those of these words.
 WALKS = {
     "tests/ui/test_settings.py": "",
-    "tests/actions/test_setting_identities.py": NAME,
+    "tests/test_setting_identities.py": NAME,
     "tests/features/asking/test_panel.py": "said_beside_the_noise",
-    "tests/ui/targets/test_targets.py": "another_mask",
-    "tests/ui/arguments/test_rubrics_tab.py": "asks_for_no_labels",
+    "tests/features/targets/test_targets.py": "another_mask",
+    "tests/features/arguments/test_rubrics_tab.py": "asks_for_no_labels",
 }
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
-from core.ui.shared import links
-from core.ui.shared.linked import CARRIED_BY, NOT_CARRIED
+from core.base.config import REPOSITORY
+from core.runs.workspace import Workspace
+from core.ui import links
+from core.ui.linked import CARRIED_BY, NOT_CARRIED
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import numbers, text_of, the_run
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from tests.ui.conftest import new_context
 from tests.ui.link_walk import change_in_address, change_together, controls, visit
 from tests.ui.serving import Server

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.workspace import Workspace
-from tests.report.test_report import LABELLED
-from tests.test_label_marks import MARKED, mark
+from core.runs.workspace import Workspace
+from tests.base.test_label_marks import MARKED, mark
+from tests.features.sharing.test_report import LABELLED
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 

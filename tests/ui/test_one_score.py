@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace
+from core.base.texts import estimate_text
+from core.runs.workspace import Workspace
 from core.scoring import run_scores, sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import scored_text
 from core.stats.official_score import ScoreIntervals
-from core.texts import estimate_text
 from tests.commands import core_json
+from tests.features.fuse import explorer_view
 from tests.ui.conftest import FUSED, KNN, LABELLED, Visit
-from tests.ui.fuse import explorer_view
 from tests.ui.test_apptest import numbers, text_of, the_run
 
 INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"

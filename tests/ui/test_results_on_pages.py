@@ -9,15 +9,15 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.audit.debate_audit import DebateAudit
 from core.base.result import Result
+from core.features.arguments.debate_audit import DebateAudit
+from core.features.reading.rows import audit_tab
+from core.features.scores.page import compare as panels
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.scoring.score_result import ScoreResult
-from core.ui.compare import panels
-from core.ui.rows import audit_tab
-from core.ui.shared import figure_menu, filters, links, score_box, widgets
-from core.ui.shared.results import show_result
+from core.ui import figure_menu, filters, links, score_box, widgets
+from core.ui.results import show_result
 from tests.example_results import every_example
 
 SCRIPT = "from tests.ui.test_results_on_pages import show_example as show; show()"

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from core.actions import run_control
-from core.actions.workspace import Workspace
-from core.types import LIVE_STATES
+from core.base.types import LIVE_STATES
+from core.runs import run_control
+from core.runs.workspace import Workspace
 from tests.fakes import scripted as scripted_server
 from tests.ui.page_client import browsing, state_of
 from tests.ui.serving import serving

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 import pytest
 from markdown_it import MarkdownIt
 
-from core.actions.workspace import Workspace
 from core.plots import theme
+from core.runs.workspace import Workspace
 from core.store import runs
 from tests import cases
 from tests.ui import hostile

@@ -14,35 +14,36 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from core.actions import rubrics, target_ranking
-from core.actions.ask import Question
-from core.actions.cell_predictions import PredictionOptions
-from core.actions.changed_settings import ChangedSettings
-from core.actions.derived_runs import FusionRequest, KnnRequest
-from core.actions.finetunes import FinetuneRequest
-from core.actions.label_request import LabelRequest
-from core.actions.reading_settings import ReadingSettings
-from core.actions.space_settings import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
-from core.audit.sample_request import SampleRequest
+from core.base.errors import InputError
 from core.base.experiment import Hypothesis
-from core.cells.screen import LabelSettings
+from core.base.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
+from core.base.fields.setting import Option, setting
+from core.base.fields.toml_table import parse_toml
 from core.cli.base import app
 from core.cli.settings import Taken, option_help, taken_by
-from core.engine.request import RowSelection, RunRequest
-from core.errors import InputError
+from core.features.arguments import rubrics
+from core.features.arguments.readings import ReadingSettings
+from core.features.arguments.rubric import Rubric
+from core.features.arguments.text_sampling import SampleRequest
+from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest
+from core.features.cells.actions import LabelRequest
+from core.features.cells.predictions import PredictionOptions
+from core.features.cells.screen import LabelSettings
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.toml_file import KEYS, FileArm, FileFolds, FileRows, parse_experiment
-from core.fields.record import arguments_of, arguments_of_option, make, options_of, values_of
-from core.fields.setting import Option, setting
-from core.fields.toml_table import parse_toml
-from core.target_ranking.evaluate import EvaluationRequest
-from core.target_ranking.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
+from core.features.finetune.actions import FinetuneRequest
+from core.features.fuse.page import fusion_controls
+from core.features.neighbours.spaces import CoresponseSettings, NetworkSettings, ResponseSettings, TextSettings
+from core.features.targets import actions as target_ranking
+from core.features.targets.evaluate import EvaluationRequest
+from core.features.targets.request import RankingEvaluationRequest, RankingTableRequest, TrainingOptions, TrainingRequest
+from core.runs.changed_settings import ChangedSettings
+from core.runs.derived_runs import FusionRequest, KnnRequest
+from core.runs.request import RowSelection, RunRequest
+from core.runs.workspace import Workspace
 from core.transfer.knn_settings import KnnSettings
-from core.ui.fuse import fusion_controls
-from tests.target_ranking import cases
+from tests.features.targets import cases
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 
@@ -136,9 +137,9 @@ FORMS: Mapping[type, Sequence[Form]] = {
 # Whose pages another test opens, with the workspace that they need, and calls `check_form` there.
 ELSEWHERE = {
     AgainRequest: "../features/asking/test_panel.py",
-    EvaluationRequest: "targets/test_targets.py",
-    ChangedSettings: "run/test_run_list.py",
-    ReadingSettings: "arguments/test_rubrics_tab.py",
+    EvaluationRequest: "../features/targets/test_targets.py",
+    ChangedSettings: "../features/predicting/test_run_list.py",
+    ReadingSettings: "../features/arguments/test_rubrics_tab.py",
 }
 # Records that only a file holds: tables of an experiment, each with values that go together with the rest.
 TABLES: Mapping[str, tuple[type, Mapping[str, Any]]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from core.store import notes, predictions, runs, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
 from core.store.runs import Run

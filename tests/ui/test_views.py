@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from tests.ui.conftest import OpenTab, new_context, settle, then
 from tests.ui.serving import Server
 from tests.ui.views import HEIGHT, REST_MS, TALLEST, VIEWS, WIDTHS, View, symbol_of

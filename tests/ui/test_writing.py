@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.workspace import Workspace, open_workspace
-from core.log import last_problems
+from core.base.log import last_problems
+from core.runs.workspace import Workspace, open_workspace
 from core.store import notes, runs
 from tests.ui.writing import ROW, RUN, Written, write_at_once
 

@@ -1,4 +1,4 @@
-"""The server of core/ui/server.py, noting how long it takes for each script: run as a module, it starts as `make app` does.
+"""The server of core/features/server/server.py, noting how long it takes for each script: run as a module, it starts as `make app` does.
 
 It is measured here, since a browser notes a message only once it has drawn what came before.
 """
@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from core.config import REPOSITORY
-from core.ui import server, start
+from core.base.config import REPOSITORY
+from core.features.server import server
+from core.ui import start
 
 FILE: Final = "PERTURBDESK_TEST_SCRIPT_TIMES"
 _SHORT: Final = 200  # bytes of a message that may say that a script has finished; longer ones are not read

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.actions.workspace import Workspace
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
+from core.runs.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from tests.ui.page_client import Drawn, PageClient, Widget, state_of
 
 PAGES = ("", *sorted({file.stem for file in (REPOSITORY / "pages").glob("*.py")} - {"overview"}))  # that one lives at /

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.config import REPOSITORY
+from core.base.config import REPOSITORY
 from core.store import Cursor, Store
 from tests import commands
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from core.base.texts import symbol_kind
 from core.evidence.packs import Table
 from core.evidence.tool import Answer, Query, Tool
-from core.texts import symbol_kind
 
 SOURCE = "symbol patterns and curated programs"
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from core.base.net.response_cache import CachedResponse
 from core.evidence.packs import Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
 from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
-from core.net.response_cache import CachedResponse
 
 MAX_SYMBOLS = 1_000  # in one request, as the source asks
 _FIELDS = "symbol,name,summary,go.BP.term,pathway.kegg.name"

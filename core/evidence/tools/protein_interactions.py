@@ -12,11 +12,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from core.base.net.response_cache import CachedResponse
 from core.evidence.packs import Partner, Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
 from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
-from core.net.response_cache import CachedResponse
 
 MAX_PARTNERS = 25
 MAX_SYMBOLS = 50  # in one request: STRING is not meant for thousands at once

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.base.types import Pair
 from core.evidence.label_view import LabelView, count_labels
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
-from core.types import Pair
 
 
 def _ask(query: Query) -> Answer:

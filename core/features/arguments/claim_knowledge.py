@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from core.actions import packs
-from core.actions.component_loader import default_dataset
-from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Pack
 from core.features.arguments.claim_checks import DECIDES, SYMMETRIC, Claim, Knowledge, Verdict, narrow_pathways
-from core.importing import pack_files
+from core.features.importing import pack_files
+from core.features.importing.knowledge_packs import Pack
+from core.runs import packs
+from core.runs.component_loader import default_dataset
+from core.runs.workspace import Workspace
 from core.store import pairs
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import Rubric
 from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.rubric import Rubric
 from core.methods.schema import Field, Schema
 
 

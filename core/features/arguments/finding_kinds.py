@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from core.audit.rubric import Rubric
 from core.base.feature import resolve
+from core.features.arguments.rubric import Rubric
 from core.methods.schema import Schema
 
 if TYPE_CHECKING:

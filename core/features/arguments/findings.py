@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.actions.workspace import Workspace
+from core.features.arguments import rubric_tables
 from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind
-from core.store import Cursor, rubrics
+from core.runs.workspace import Workspace
+from core.store import Cursor
 
 _OF_TEXT = ("pair_id", "pert", "gene", "seq", "stage", "role", "has_verdict")
 _KEY = ["pair_id", "seq"]
@@ -25,7 +26,7 @@ def load_findings(
     pair_id: of one row alone.
     """
     by_kind: dict[str, list[dict[str, Any]]] = {"reading": [], "finding": []}
-    for event in rubrics.findings(db, reading, pair_id):
+    for event in rubric_tables.findings(db, reading, pair_id):
         by_kind[event["kind"]].append(event)
     texts = pd.DataFrame(by_kind["reading"], columns=[*_OF_TEXT, "roles", "answer", "invented"]).astype({"seq": np.int64})
     listed = pd.DataFrame(by_kind["finding"], columns=[*_OF_TEXT[:-1], *kind.schema.columns])

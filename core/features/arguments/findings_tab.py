@@ -8,16 +8,16 @@ import pandas as pd
 import streamlit as st
 
 from core.features.arguments.finding_kinds import FindingKind, kinds
+from core.features.arguments.page import choices, rubric_forms
 from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.store.runs import Run
-from core.ui.arguments import choices, rubric_forms
-from core.ui.shared import links, loaders, tables
-from core.ui.shared.background import Result, background
-from core.ui.shared.linked import choose_one
-from core.ui.shared.results import show_result
-from core.ui.shared.server_workspace import read_workspace
-from core.ui.shared.shell import PageContext, draw_until_ready
-from core.ui.shared.widgets import show_empty
+from core.ui import links, loaders, tables
+from core.ui.background import Result, background
+from core.ui.linked import choose_one
+from core.ui.results import show_result
+from core.ui.server_workspace import read_workspace
+from core.ui.shell import PageContext, draw_until_ready
+from core.ui.widgets import show_empty
 
 _MOST_SHOWN = 1_000  # findings in the table; the command lists all
 

@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import ALL, Rubric, roles_in_order
 from core.base.result import Figure, Table, hidden
+from core.base.texts import estimate_text
+from core.features.arguments import rubric_tables
+from core.features.arguments.prediction_powered import JudgedTexts, corrected_rate, raw_rate, sensitivity, specificity
+from core.features.arguments.rubric import ALL, Rubric, roles_in_order
+from core.features.arguments.rubric_tables import Sample, TextLabel
 from core.scoring.sentences import axes_text
 from core.stats.intervals import Interval
 from core.stats.kappa import cohens_kappa
-from core.stats.prediction_powered import JudgedTexts, corrected_rate, raw_rate, sensitivity, specificity
-from core.store import rubrics, runs
+from core.store import runs
 from core.store.connection import Cursor
-from core.store.rubrics import Sample, TextLabel
-from core.texts import estimate_text
 
 FEWEST_LABELS = 50  # with 30 the interval of an answer of 5% holds the truth in 92% only (docs/statistics.md)
 RULE = "rule"  # the judge of a rubric that a rule or a pattern answers
@@ -152,10 +153,10 @@ def load_rates(
     run, answer = runs.find(db, run_name), rubric.answer_or_first(answer)
     judge = run.id if rubric.unit == "claim" else judge
     judge_name = runs.find(db, judge).name if judge != RULE else "its pattern" if rubric.pattern else "its rule"
-    batches = rubrics.text_batches(db, run.id, rubric)  # whole texts of a large run fill the memory
+    batches = rubric_tables.text_batches(db, run.id, rubric)  # whole texts of a large run fill the memory
     texts = pd.concat([batch[[*_KEY, "pert", "gene", "role"]] for batch in batches], ignore_index=True)
-    labels = rubrics.labels(db, rubric, run.id) if judge != RULE else []
-    frame = join_answers(texts, readings, labels, rubrics.samples(db, rubric, run.id), rubric, answer)
+    labels = rubric_tables.labels(db, rubric, run.id) if judge != RULE else []
+    frame = join_answers(texts, readings, labels, rubric_tables.samples(db, rubric, run.id), rubric, answer)
     if frame.empty:
         return None
     two = read_twice(labels, texts)

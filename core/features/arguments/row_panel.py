@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.actions.readings import answers_rubric
-from core.actions.workspace import Workspace
 from core.features.arguments.claim_knowledge import NOTHING, ClaimKnowledge, load_knowledge
 from core.features.arguments.finding_kinds import FindingKind, kinds
 from core.features.arguments.findings import load_findings
+from core.features.arguments.readings import answers_rubric
+from core.runs.workspace import Workspace
 from core.store import Cursor, runs
 from core.store.runs import Run
-from core.ui.shared import loaders, tables
-from core.ui.shared.background import Result, background
-from core.ui.shared.shell import draw_until_ready
+from core.ui import loaders, tables
+from core.ui.background import Result, background
+from core.ui.shell import draw_until_ready
 
 
 def show(workspace: Workspace, run: Run, pair: str, readings: Sequence[str]) -> None:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.actions import readings
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric, count_answers
 from core.base.result import HIDDEN, Figure, Table
+from core.features.arguments import readings
 from core.features.arguments.claim_checks import DECIDES
 from core.features.arguments.claim_knowledge import ClaimKnowledge
 from core.features.arguments.finding_kinds import FindingKind
 from core.features.arguments.findings import knowledge_for, load_findings
+from core.features.arguments.rubric import Rubric, count_answers
 from core.features.arguments.worth import RubricWorth, load_outcomes, rubric_worth
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows
 from core.store import Cursor, predictions, runs, traces
 from core.store.runs import Run
@@ -106,7 +106,7 @@ class SchemaReading:
         rows = [row for row in self.counts if row["outcome"] == "all" and row["findings"]]
         shares = [{"role": row["role"], **{status: row[_key(status)] for status in self.statuses}} for row in rows]
         values = {"lengths": shares, "what": self.kind.schema.listed}
-        return Figure("core.plots.brief_lengths:figure", values, self.sentence) if rows else None
+        return Figure("core.features.arguments.plots.brief_lengths:figure", values, self.sentence) if rows else None
 
     @property
     def others(self) -> list[Mapping[Any, Any]]:

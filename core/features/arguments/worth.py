@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from core.audit.rubric import Rubric
+from core.base.errors import InputError
 from core.base.result import Figure, Table, hidden
-from core.errors import InputError
+from core.features.arguments.rubric import Rubric
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import scored_text
 from core.stats.arrays import Floats

@@ -13,27 +13,28 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from core.actions import jobs, launch, run_control
-from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.made_runs import find_done, refuse_changed
-from core.actions.model_servers import price_at
-from core.actions.workspace import Workspace
-from core.engine.dependencies import Dependencies, build_context
-from core.engine.request import Expectation, RunRequest, expect, expected_calls
-from core.engine.shared_settings import CallsAtOnce, Server
-from core.engine.spec import RunSpec
-from core.errors import StateError
-from core.evidence.changed_cards import CardChange, change_cards, describe_changes, write_changes
-from core.fields.setting import setting
-from core.hashes import sha256_of
+from core.base.errors import StateError
+from core.base.fields.setting import setting
+from core.base.hashes import sha256_of
+from core.base.types import ASKED_AGAIN, LIVE_STATES, Evidence
+from core.features.asking.changed_cards import CardChange, change_cards, describe_changes, write_changes
+from core.features.asking.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.base import Context, method_named
-from core.methods.debate_again import MOST_REPEATS, first_verdict_messages
 from core.methods.debate_texts import SIDES
+from core.runs import launch, run_control
+from core.runs.component_loader import WorkspaceComponents, default_dataset
+from core.runs.dependencies import Dependencies, build_context
+from core.runs.jobs import overview
+from core.runs.made_runs import find_done, refuse_changed
+from core.runs.model_servers import price_at
+from core.runs.request import Expectation, RunRequest, expect, expected_calls
+from core.runs.shared_settings import CallsAtOnce, Server
+from core.runs.spec import RunSpec
+from core.runs.workspace import Workspace
 from core.store import calls, evidence, predictions, runs
 from core.store.runs import Run
-from core.types import ASKED_AGAIN, LIVE_STATES, Evidence
 
 _KEY_DIGITS = 6  # of a run's id, so that names of several changes differ
 
@@ -125,7 +126,7 @@ def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec, context: Con
     The first judge's prompt is compared with the original one word for word.
     """
     if run.status != "done":
-        [present] = jobs.with_present_states(workspace, [run])
+        [present] = overview.with_present_states(workspace, [run])
         raise StateError(
             f"run {run.name}: is {present.status}, expected a finished run: the labels that a row may see depend on all rows"
         )

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.actions.workspace import Workspace
-from core.engine.request import cost_sentence
+from core.base.fields.record import make
+from core.base.types import LIVE_STATES, Evidence, Pair
 from core.evidence import describe
-from core.evidence.changed_cards import CardChange, card_name, describe_changes, read_changes, text_of
 from core.features.asking.askings import AgainRequest, pair_askings, plan_again, start
+from core.features.asking.changed_cards import CardChange, card_name, describe_changes, read_changes, text_of
+from core.features.asking.methods.debate_again import DebateAgain
 from core.features.asking.result import row_asked_again
-from core.fields.record import make
-from core.methods.debate_again import DebateAgain
+from core.runs.request import cost_sentence
+from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.types import LIVE_STATES, Evidence, Pair
-from core.ui.shared import links, loaders
-from core.ui.shared.confirmation import confirm
-from core.ui.shared.job_panel import job_of_run, show_job
-from core.ui.shared.linked import bind, choose_one, choose_several
-from core.ui.shared.option_controls import show_calls, show_more, show_settings
-from core.ui.shared.results import show_result
-from core.ui.shared.shell import draw_until_ready, explain_errors
-from core.ui.shared.widgets import as_text
+from core.ui import links, loaders
+from core.ui.confirmation import confirm
+from core.ui.job_panel import job_of_run, show_job
+from core.ui.linked import bind, choose_one, choose_several
+from core.ui.option_controls import show_calls, show_more, show_settings
+from core.ui.results import show_result
+from core.ui.shell import draw_until_ready, explain_errors
+from core.ui.widgets import as_text
 
 _ABOUT = (
     "Switch cards of the dossier off, or edit the text of one, and ask again. The unchanged row is asked again equally often, "

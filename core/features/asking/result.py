@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.base.errors import StateError
 from core.base.result import Figure, Table
-from core.errors import StateError
-from core.evidence.changed_cards import CardChange, describe_changes, read_changes
+from core.base.texts import number_text
+from core.features.asking.changed_cards import CardChange, describe_changes, read_changes
 from core.stats.exact_permutation import permutation_test
 from core.stats.multiplicity import holm
 from core.stats.power import LEVEL, POWER, detectable_difference
 from core.store import predictions, runs, traces
 from core.store.connection import Cursor
 from core.store.runs import Run
-from core.texts import number_text
 
 # A number of a row → the stage of the debate with the answer, and its column in the predictions.
 NUMBERS = {"P(DE)": ("de", "p_de"), "P(up | DE)": ("dir", "p_up_given_de")}
@@ -157,7 +157,7 @@ class RowAskedAgain:
         ]
         table = pd.DataFrame(sides, columns=["name", "side", "p"])
         alt = "Each answer with the dossier as it was, over the band of their range, and with the changed one."
-        return Figure("core.plots.asked_again:figure", {"table": table}, alt)
+        return Figure("core.features.asking.plots.asked_again:figure", {"table": table}, alt)
 
 
 def row_asked_again(db: Cursor, pair_id: str, unchanged: str, changed: str | None = None) -> RowAskedAgain:

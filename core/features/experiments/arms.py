@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.actions import launch
-from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.made_runs import find_done, refuse_changed, run_to_end
-from core.actions.workspace import Workspace
+from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm, Experiment
+from core.base.fields.record import options_of
+from core.base.log import LOGGER
 from core.base.result import hidden
-from core.engine.dependencies import load_pairs
-from core.engine.request import RunRequest, choose_rows
-from core.engine.spec import LabelViewSpec, RunSpec
-from core.errors import InputError, NotFound, StateError
 from core.features.experiments.compare import calls_model
-from core.fields.record import options_of
-from core.log import LOGGER
 from core.methods.base import DerivedMethod, method_named
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import SEED_STEP, read_seeds
+from core.runs import launch
+from core.runs.component_loader import WorkspaceComponents, default_dataset
+from core.runs.dependencies import load_pairs
+from core.runs.made_runs import find_done, refuse_changed, run_to_end
+from core.runs.request import RunRequest, choose_rows
+from core.runs.spec import LabelViewSpec, RunSpec
+from core.runs.workspace import Workspace
 from core.store import predictions
 from core.store.runs import Run
 

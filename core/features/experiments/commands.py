@@ -10,26 +10,26 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from core.actions import launch
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.experiment import Kind
+from core.base.fields.record import make, options_of, values_of
+from core.base.fields.setting import Count, setting
+from core.base.file_io import read_file
 from core.base.result import Result
+from core.base.texts import table_lines
 from core.cli import names
 from core.cli.base import Detach, say_arm, say_progress, show
 from core.cli.progress import working
 from core.cli.results import show_result
 from core.cli.settings import listing, takes
-from core.engine.shared_settings import CallsAtOnce, Model, Server
-from core.errors import InputError
 from core.features.experiments import engine
 from core.features.experiments.registry import kind_named, kinds
-from core.fields.record import make, options_of, values_of
-from core.fields.setting import Count, setting
-from core.file_io import read_file
 from core.llm.call_settings import CallSettings
 from core.methods.base import method_named
+from core.runs import launch
+from core.runs.shared_settings import CallsAtOnce, Model, Server
+from core.runs.workspace import Workspace
 from core.store import datasets, runs
-from core.texts import table_lines
 
 
 class _Group(TyperGroup):

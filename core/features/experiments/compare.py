@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
-from core.errors import InputError, StateError
 from core.features.experiments.moved import changes, mean_change, moved_more, of_both, take_ids
 from core.features.experiments.result import ArmResult, ExperimentResult, NoiseFloor, judge_arms, judge_contrasts
 from core.methods.base import method_named

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from core.base.experiment import Metric
+from core.base.fields.record import check_values
+from core.base.fields.setting import Effect, setting
+from core.features.experiments.ledger_table import Entry
 from core.features.experiments.result import METRICS
-from core.fields.record import check_values
-from core.fields.setting import Effect, setting
 from core.stats.intervals import Interval
 from core.stats.power import detectable_difference
 from core.stats.verdicts import verdict_of
-from core.store.hypotheses import Entry
 
 
 @dataclass(frozen=True, slots=True)

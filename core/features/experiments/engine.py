@@ -12,29 +12,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from core.actions import jobs, launch
-from core.actions import runs as run_actions
-from core.actions.component_loader import default_dataset
-from core.actions.made_runs import Progress, server_of
-from core.actions.workspace import Workspace
+from core.base.errors import DeskError, InputError, NotFound, StateError
 from core.base.experiment import Experiment, Kind, Runs
+from core.base.fields.record import make, values_of, values_with_effect
+from core.base.hashes import KEY_DIGITS, sha256_of
+from core.base.log import LOGGER
 from core.base.result import Figure, Table, hidden, inline
-from core.engine.request import Expectation, cost_sentence, expected_calls
-from core.errors import DeskError, InputError, NotFound, StateError
+from core.base.texts import list_known
 from core.features.experiments.arms import LONGEST_NAME, ArmRuns, PlannedRun, refuse_meeting_seeds
 from core.features.experiments.compare import calls_model, result_of_runs
 from core.features.experiments.ledger import record_experiment, register_experiment
 from core.features.experiments.power import PowerOfRows, power_of_rows
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
-from core.fields.record import make, values_of, values_with_effect
-from core.hashes import KEY_DIGITS, sha256_of
-from core.jobs.folder import JobFolder
-from core.jobs.work import Reporter, work_on
-from core.log import LOGGER
 from core.methods.base import method_named
+from core.runs import actions as run_actions
+from core.runs import launch
+from core.runs.component_loader import default_dataset
+from core.runs.jobs import overview
+from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.work import Reporter, work_on
+from core.runs.made_runs import Progress, server_of
+from core.runs.request import Expectation, cost_sentence, expected_calls
+from core.runs.workspace import Workspace
 from core.store import notes, runs
-from core.texts import list_known
 
 PAGE = "experiments"  # of the presets that experiments are saved as
 JOB = "experiment"  # the kind of their jobs
@@ -203,7 +204,7 @@ def start_apart(workspace: Workspace, planned: ExperimentPlan) -> None:
     """Make the missing runs in a process that outlives this one; one that is running is left alone."""
     _begin(workspace, planned)
     saved, folder = planned.saved, job_of(workspace, planned.saved)
-    jobs.start(workspace, folder, JOB, ("jobs", "work", JOB, folder.key), name=saved.name, wanted={"key": saved.key})
+    overview.start(workspace, folder, JOB, ("jobs", "work", JOB, folder.key), name=saved.name, wanted={"key": saved.key})
 
 
 def resume(workspace: Workspace, saved: SavedExperiment) -> None:
@@ -219,7 +220,7 @@ def work(workspace: Workspace, key: str, reporter: Reporter) -> SavedExperiment:
 def plan_again(workspace: Workspace, saved: SavedExperiment) -> ExperimentPlan:
     """Return the plan of a saved experiment as it goes on: on its rows, by the server that one of its runs got since."""
     settings = _settings_of(saved)
-    since = jobs.find_about(job_of(workspace, saved)).get("started_at", 0.0)
+    since = overview.find_about(job_of(workspace, saved)).get("started_at", 0.0)
     server = server_of(workspace, filter(None, saved.ids), since=since)
     here = {each.name for each in fields(settings)}
     return plan(workspace, saved.kind, replace(settings, **{name: value for name, value in server.items() if name in here}))
@@ -266,7 +267,7 @@ def result_of(workspace: Workspace, saved: SavedExperiment) -> ExperimentResult:
 
 def job_of(workspace: Workspace, saved: SavedExperiment) -> JobFolder:
     """Return the folder of the job that makes the runs, here or apart."""
-    return jobs.folder_of(workspace, JOB, saved.key)
+    return overview.folder_of(workspace, JOB, saved.key)
 
 
 def _build(kind: Kind, workspace: Workspace, settings: Any) -> Experiment:

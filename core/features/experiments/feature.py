@@ -20,5 +20,6 @@ FEATURE = Feature(
             "Judge",
         ),
     },
+    figures=("core.features.experiments.figures.ledger:FIGURE",),
     jobs=("core.features.experiments.jobs:KIND",),
 )

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from core.actions.job_kinds.base import UNFINISHED, Job, JobKind
-from core.actions.workspace import Workspace
-from core.engine.run_folder import RUNS, RunFolder
 from core.features.experiments import engine
-from core.jobs.state import is_fresh, last_heartbeat
-from core.jobs.work import Reporter
+from core.runs.jobs.kinds import UNFINISHED, Job, JobKind
+from core.runs.jobs.state import is_fresh, last_heartbeat
+from core.runs.jobs.work import Reporter
+from core.runs.run_folder import RUNS, RunFolder
+from core.runs.workspace import Workspace
 from core.store import runs
 
 

@@ -13,22 +13,23 @@ from datetime import datetime
 
 from scipy.special import ndtri
 
-from core.actions.comparison_log import look_at, looked_by_dataset, pair_of_arms
-from core.actions.workspace import Workspace
+from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm, Experiment
-from core.errors import InputError, NotFound, StateError
+from core.base.texts import check_name, list_known
+from core.base.version import describe
+from core.features.experiments import ledger_table
 from core.features.experiments.decision import DecisionRule, judged
 from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
+from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
 from core.features.experiments.result import METRICS, ArmResult, ExperimentResult
+from core.runs.comparison_log import look_at, looked_by_dataset, pair_of_arms
+from core.runs.workspace import Workspace
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import load_scored_rows
 from core.stats.delong import Estimate
-from core.store import Cursor, changes, datasets, hypotheses, runs
-from core.store.hypotheses import HERE, PUBLISHED, Entry
+from core.store import Cursor, changes, datasets, runs
 from core.store.runs import Run
-from core.texts import check_name, list_known
-from core.version import describe
 
 MAX_TEXT = 2_000  # characters of a hypothesis, a prediction
 
@@ -36,7 +37,7 @@ MAX_TEXT = 2_000  # characters of a hypothesis, a prediction
 def list_entries(workspace: Workspace) -> list[Entry]:
     """Return every entry, in the order in which they were written."""
     with workspace.store.read() as db:
-        return hypotheses.list_all(db)
+        return ledger_table.list_all(db)
 
 
 def list_ledger(workspace: Workspace) -> LedgerResult:
@@ -131,7 +132,7 @@ def result_was_there(registered_at: datetime | None, *made: Run) -> bool:
 
 def _find_registration(db: Cursor, name: str, dataset: str) -> Entry:
     """Return the registration of a hypothesis made here. dataset: its name, "" for any."""
-    own = [entry for entry in hypotheses.list_all(db) if (entry.source, entry.kind) == (HERE, "registration")]
+    own = [entry for entry in ledger_table.list_all(db) if (entry.source, entry.kind) == (HERE, "registration")]
     matching = [entry for entry in own if entry.name == name and dataset in ("", entry.dataset)]
     if not matching:
         names = list(dict.fromkeys(entry.name for entry in own))
@@ -159,7 +160,7 @@ def register_experiment(workspace: Workspace, experiment: Experiment) -> None:
     """
     with workspace.store.read() as db:
         dataset = datasets.find(db, experiment.dataset).name
-        there = {(entry.about, _arms(entry)) for entry in hypotheses.list_all(db)}
+        there = {(entry.about, _arms(entry)) for entry in ledger_table.list_all(db)}
     claims = [_claim_of(experiment, arm, dataset) for arm in _tested(experiment)]
     _add_once(workspace, "register hypothesis", [entry for entry in claims if (entry.about, _arms(entry)) not in there])
 
@@ -261,9 +262,9 @@ def _add_once(workspace: Workspace, action: str, entries: Sequence[Entry]) -> li
         subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
         author, version = workspace.settings.author, describe()
         with workspace.change(action, subject) as (db, detail):
-            missing = _missing(hypotheses.list_all(db), entries)  # once more: another may have written
+            missing = _missing(ledger_table.list_all(db), entries)  # once more: another may have written
             for entry in missing:
-                hypotheses.add(db, replace(entry, author=author, code_version=version))
+                ledger_table.add(db, replace(entry, author=author, code_version=version))
             changes.bump(db, "ledger")
             verdicts = [entry.verdict for entry in missing if entry.verdict]
             detail |= {"entries": [entry.name for entry in missing], "verdicts": verdicts}

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
+from core.base.fields.record import make
+from core.base.fields.setting import split_names
+from core.base.file_io import read_file
 from core.base.result import plain
 from core.cli import names
 from core.cli.base import show
 from core.cli.results import result_lines, show_result
 from core.cli.settings import takes
-from core.errors import InputError
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LedgerResult
-from core.fields.record import make
-from core.fields.setting import split_names
-from core.file_io import read_file
-from core.store.hypotheses import Entry
+from core.features.experiments.ledger_table import Entry
+from core.runs.workspace import Workspace
 
 app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file of hypotheses

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.errors import InputError, UnknownFormat
+from core.base.errors import InputError, UnknownFormat
 from core.features.experiments.decision import judged
+from core.features.experiments.ledger_table import PUBLISHED, Entry
 from core.features.experiments.result import METRICS
 from core.stats.intervals import normal_interval
 from core.stats.power import detectable_difference
-from core.store.hypotheses import PUBLISHED, Entry
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
 POSITIVE = ("score_a", "score_b", "score_se", "detectable")

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from core.actions.comparison_log import LookedAt, p_of, pair_of_entry
 from core.base.result import Figure, Table, inline
+from core.base.texts import estimate_text, quantity_text
+from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
+from core.runs.comparison_log import LookedAt, p_of, pair_of_entry
 from core.stats.intervals import Z95
 from core.stats.multiplicity import adjust
 from core.stats.power import LEVEL
-from core.store.hypotheses import HERE, PUBLISHED, Entry
-from core.texts import estimate_text, quantity_text
 
 LATE = "registered after its result could be seen"
 NOTHING_LOOKED_AT: LookedAt = MappingProxyType({})
@@ -128,7 +128,7 @@ class LedgerResult:
     def figure(self) -> Figure | None:
         """Return the scores in order, with the noise of one score."""
         steps = self.steps()
-        return Figure("core.plots.score_history:figure", {"steps": steps}, self.sentence) if steps else None
+        return Figure("core.features.experiments.plots.score_history:figure", {"steps": steps}, self.sentence) if steps else None
 
     def steps(self) -> tuple[dict[str, Any], ...]:
         """Return the scores of the longest series of results on the same rows, in order, after the

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.base.types import Flag
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.clustered_mean import means_within
 from core.stats.delong import Estimate
 from core.stats.sign_flips import sign_flip_test
-from core.types import Flag
 
 ANSWERS = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de"}
 _FLIP_SEED = 0

@@ -13,11 +13,11 @@ from typing import Any
 
 from core.base.experiment import Measure, Metric
 from core.base.result import Figure, Table, hidden
+from core.base.texts import estimate_text, number_text
 from core.stats.delong import Estimate
 from core.stats.multiplicity import holm, p_value
 from core.stats.power import LEVEL
 from core.stats.verdicts import Verdict, verdict_of
-from core.texts import estimate_text, number_text
 
 METRICS: dict[Metric, str] = {"de": "DE", "dir": "DIR", "mean": "mean of DE and DIR"}
 MOST_ALIKE = 3  # arms that cannot be distinguished from the base and have a sentence each
@@ -183,7 +183,7 @@ class ExperimentResult:
             "smallest_effect": self.smallest_effect,
         }
         drawn = [each for arm in self.arms for each in (arm.moved, arm.de, arm.dir, arm.mean) if each is not None]
-        return Figure("core.plots.experiment_arms:figure", values, self.sentence) if drawn else None
+        return Figure("core.features.experiments.plots.experiment_arms:figure", values, self.sentence) if drawn else None
 
     def _arm_sentences(self) -> list[str]:
         if not any(arm.is_base for arm in self.arms):

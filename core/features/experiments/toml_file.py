@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge
 
 from core.base.experiment import Hypothesis
-from core.engine.shared_settings import Model, Servers, TokenBudget
+from core.base.fields.record import option_of, options_of, part
+from core.base.fields.setting import Share, Whole, setting
+from core.base.fields.toml_table import TomlTable, parse_toml
+from core.base.texts import check_name
 from core.features.experiments.kinds.asking import SmallestEffect
-from core.fields.record import option_of, options_of, part
-from core.fields.setting import Share, Whole, setting
-from core.fields.toml_table import TomlTable, parse_toml
 from core.llm.call_settings import CallSettings
 from core.methods.fusion_settings import LessInDisagreement
-from core.texts import check_name
+from core.runs.shared_settings import Model, Servers, TokenBudget
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.actions import cells, packs
-from core.actions.workspace import Workspace
+from core.base.types import TRAIN
+from core.features.cells import actions as cells
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.features.perturbqa.baselines.material import benchmark_of_lines, make_material, read_gene_knowledge
 from core.features.perturbqa.baselines.published_scores import load_published_scores
 from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import Reach, measure_coverage, score_baselines
+from core.runs import packs
+from core.runs.workspace import Workspace
 from core.scoring.baselines import dataset_baselines
 from core.store import datasets, pairs
 from core.transfer.row_index import RowIndex
-from core.types import TRAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from core.features.perturbqa.baselines.split import SplitBaselines
 from core.features.perturbqa.baselines.table import BASELINES
 from core.features.perturbqa.compute import BaselineRequest, compute_baselines
 from core.store.datasets import Dataset
-from core.ui.shared import loaders
-from core.ui.shared.background import Result, background
-from core.ui.shared.linked import choose_one
-from core.ui.shared.results import show_result
-from core.ui.shared.server_workspace import read_workspace
-from core.ui.shared.shell import PageContext, draw_until_ready
-from core.ui.shared.widgets import as_text
+from core.ui import loaders
+from core.ui.background import Result, background
+from core.ui.linked import choose_one
+from core.ui.results import show_result
+from core.ui.server_workspace import read_workspace
+from core.ui.shell import PageContext, draw_until_ready
+from core.ui.widgets import as_text
 
 _ABOUT = (
     "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "

@@ -7,5 +7,8 @@ from core.base.feature import Command, Feature
 FEATURE = Feature(
     "published",
     "Published numbers, computed again from a workspace's files.",
-    commands={"reproduce": Command("core.features.published.command:app", "Recompute the published numbers.", "Judge")},
+    commands={
+        "reproduce": Command("core.features.published.command:app", "Recompute the published numbers.", "Judge"),
+    },
+    figures=("core.features.published.figures.published:FIGURE",),
 )

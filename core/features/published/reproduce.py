@@ -17,12 +17,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from core.actions import spaces as space_actions
-from core.actions.workspace import Workspace
-from core.audit.debate_audit import audit_debate
-from core.audit.shared_symbols import SymbolTables, compare_splits
-from core.errors import DeskError, MissingPackage, NotFound
+from core.base.errors import DeskError, MissingPackage, NotFound
+from core.features.arguments import finding_tables
+from core.features.arguments.debate_audit import audit_debate
+from core.features.leakage.shared_symbols import SymbolTables, compare_splits
+from core.features.neighbours import spaces as space_actions
 from core.features.published.result import Reproduced, Reproduction
+from core.runs.workspace import Workspace
 from core.scoring import public_noise, run_scores
 from core.stats import bootstrap, power
 from core.stats.arrays import Floats
@@ -32,7 +33,7 @@ from core.stats.official_score import point_score
 from core.stats.ranks import percentiles, round_for_ranks
 from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities, submitted_parts, tasks
 from core.stats.within_axis import score_within
-from core.store import Cursor, findings, imports, pairs, predictions, spaces
+from core.store import Cursor, imports, pairs, predictions, spaces
 from core.transfer import cuts, evaluation, fusion, knn, live_fusion, protocols, similarity
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
@@ -304,7 +305,7 @@ def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
 
 def debate(files: Files, wanted: Wanted) -> Computed:
     """Return ROLE.FINDING of the briefs (all: of all roles), arguing.N, or a field of `DebateAudit`."""
-    audit = audit_debate(load(files, "sharp", findings.debate_facts), "sharp")
+    audit = audit_debate(load(files, "sharp", finding_tables.debate_facts), "sharp")
     what, _, which = wanted["name"].partition(".")
     if what == "arguing":
         return float(audit.rows_by_arguing[int(which)])

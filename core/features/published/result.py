@@ -74,7 +74,7 @@ class Reproduction:
             _row(each) | {"published": each.published, "tolerance": each.tolerance, "ours": each.ours} for each in self.numbers
         ]
         table = pd.DataFrame(rows).astype({"ours": "float64"}).fillna({"why": ""})
-        return Figure("core.plots.published_differences:figure", {"table": table}, self.sentence)
+        return Figure("core.features.published.plots.published_differences:figure", {"table": table}, self.sentence)
 
 
 def _row(each: Reproduced) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from core.errors import DeskError
+from core.base.errors import DeskError
+from core.base.fields.setting import Count, setting
+from core.base.texts import replace_surrogates
+from core.base.types import Evidence, Pair, TraceEvent
 from core.evidence.label_view import LabelView
-from core.fields.setting import Count, setting
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
 from core.llm.messages import Message, Reply
@@ -38,8 +40,6 @@ from core.methods.prompts import (
     fill,
     prompt_text,
 )
-from core.texts import replace_surrogates
-from core.types import Evidence, Pair, TraceEvent
 
 Steps = Annotated[int, Ge(1), Le(1_000), setting("The most steps of one agent; then it answers from what it has.")]
 PROBABILITIES = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import InputError, MissingPackage
+from core.base.errors import InputError, MissingPackage
+from core.base.types import Flag, Label, Prediction, RowResult
 from core.llm.answers import Unread, read_label, read_probability
 from core.llm.kept_answer import TokenCount
 from core.llm.logprobs import LETTERS
@@ -14,7 +15,6 @@ from core.methods.agents.agent_episode import Episode, PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
 from core.methods.prompts import cell_desc, examples, fill, prompt_text
-from core.types import Flag, Label, Prediction, RowResult
 
 if TYPE_CHECKING:
     from core.methods.agents.dspy_program import Answer

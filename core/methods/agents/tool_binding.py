@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import DeskError, InputError
+from core.base.errors import DeskError, InputError
+from core.base.log import record_error
+from core.base.types import Evidence
 from core.evidence.render import render
 from core.evidence.tool import Tool
-from core.log import record_error
 from core.methods.agents.agent_episode import Episode, ToolDescription
-from core.types import Evidence
 
 TEXT = {"type": "string"}
 FAILED = "This tool failed, so it gives no evidence either way."

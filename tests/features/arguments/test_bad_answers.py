@@ -10,14 +10,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.actions import readings, run_control
-from core.actions.reading_settings import ReadingSettings
-from core.actions.workspace import Workspace
-from core.errors import NotFound
+from core.base.errors import NotFound
+from core.base.types import Flag
+from core.features.arguments import readings
 from core.features.arguments.clash import CLASH
+from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.schema_reading import reading_of_run
+from core.runs import run_control
+from core.runs.workspace import Workspace
 from core.store import predictions
-from core.types import Flag
 from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving, write_reply
 
 ROWS, DEBATES = 3, 6

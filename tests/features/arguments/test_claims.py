@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from core.actions import labels, readings
-from core.actions.imports import import_upload
-from core.actions.reading_settings import ReadingSettings
-from core.actions.workspace import Workspace
-from core.audit.rules.right_claim import RIGHT_CLAIM
+from core.features.arguments import labels, readings
 from core.features.arguments import rates as rubric_rates
 from core.features.arguments.claims import CLAIMS
-from core.store.rubrics import TextLabel
+from core.features.arguments.readings import ReadingSettings
+from core.features.arguments.rubric_tables import TextLabel
+from core.features.arguments.rules.right_claim import RIGHT_CLAIM
+from core.features.importing.actions import import_upload
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.fakes.scripted import Script, serving, write_reply
 

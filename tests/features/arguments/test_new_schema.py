@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
 from core.features.arguments import finding_kinds
 from core.features.arguments.finding_kinds import FindingKind
+from core.features.arguments.rubric import Rubric
 from core.methods.schema import Field, Schema
+from core.runs.workspace import Workspace
 from tests.commands import core_json
 from tests.fakes.scripted import Script, ScriptedPrompt, serving
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
+from core.base.errors import InputError
 from core.base.result import to_json
-from core.errors import InputError
+from core.features.arguments import rubric_tables
+from core.features.arguments.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
 from core.features.arguments.rates import (
     FEWEST_LABELS,
     RULE,
@@ -23,9 +23,10 @@ from core.features.arguments.rates import (
     rates_by_role,
     read_twice,
 )
-from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
-from core.store import rubrics, runs
-from core.store.rubrics import Sample, SampledText, TextLabel
+from core.features.arguments.rubric import Rubric
+from core.features.arguments.rubric_tables import Sample, SampledText, TextLabel
+from core.runs.workspace import Workspace
+from core.store import runs
 
 RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
 N = 400  # rows, each with a brief of EFFECT (seq 0) and one of NULL (seq 1)
@@ -179,14 +180,14 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         run = runs.find(db, "debate").id
         whole = replace(RUBRIC, unit="row")
-        found = rubrics.texts(db, run, whole)
+        found = rubric_tables.texts(db, run, whole)
         chosen = tuple(SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples())
         sample = Sample("s", whole.name, whole.sha256, run, "simple", "", 0, "Ada", chosen)
-        rubrics.add_sample(db, sample)
+        rubric_tables.add_sample(db, sample)
         label = TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)
         said = found[["pair_id", "seq", "role", "stage"]].assign(answer="no", p=np.nan)
         also = replace(label, author="Ben", answer="no")
-        rubrics.put_labels(db, whole, run, [label, also])
+        rubric_tables.put_labels(db, whole, run, [label, also])
         # Any run may stand for the reading: its answers are given.
         rates = load_rates(db, whole, run, said, run)
         assert load_rates(db, replace(RUBRIC, roles=("CRITIC",)), run, said[:0], RULE) is None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions import readings
-from core.actions.reading_settings import ReadingSettings
-from core.actions.workspace import Workspace
-from core.features.arguments import row_panel
+from core.features.arguments import readings, row_panel
 from core.features.arguments.claim_knowledge import load_knowledge
 from core.features.arguments.claims import CLAIMS
+from core.features.arguments.readings import ReadingSettings
+from core.runs.workspace import Workspace
 from tests.fakes.scripted import Script, serving, write_reply
 from tests.features.arguments.test_claims import import_regulation
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.workspace import Workspace
-from core.audit.rubric import Rubric
+from core.base.errors import InputError
 from core.base.result import to_json
-from core.errors import InputError
+from core.features.arguments.rubric import Rubric
 from core.features.arguments.worth import MEASURES, ArgumentWorth, RubricWorth, load_outcomes, rows_with_answer, rubric_worth
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows
 from core.stats.multiplicity import holm
 from core.stats.scores_and_labels import outcome_of

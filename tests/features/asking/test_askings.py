@@ -8,30 +8,30 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.actions import launch, run_control
-from core.actions.model_servers import ENDPOINT_FILE
-from core.actions.workspace import Workspace, open_workspace
+from core.base.config import Settings
+from core.base.errors import InputError, NotFound, StateError
 from core.base.result import to_json
-from core.config import Settings
-from core.engine.request import RunRequest
-from core.engine.spec import RunSpec
-from core.errors import InputError, NotFound, StateError
-from core.evidence.changed_cards import CardChange
+from core.base.types import FLAG_NAMES, Flag
 from core.evidence.render import EDITED
 from core.features.asking import askings
 from core.features.asking.askings import AgainRequest, pair_askings, plan_again
+from core.features.asking.changed_cards import CardChange
 from core.features.asking.result import RowAskedAgain, row_asked_again
 from core.llm.call_settings import CallSettings
+from core.runs import launch, run_control
+from core.runs.model_servers import ENDPOINT_FILE
+from core.runs.request import RunRequest
+from core.runs.spec import RunSpec
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.row_numbers import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
 from core.store.runs import Run
-from core.types import FLAG_NAMES, Flag
 from tests import worlds
 from tests.asked_again import make_all, without
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
-from tests.jobs.crashed import as_if_killed
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
+from tests.runs.jobs.crashed import as_if_killed
 
 ROWS = 4
 

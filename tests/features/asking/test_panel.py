@@ -10,23 +10,23 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import launch, run_control
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.request import RunRequest
-from core.engine.run_state import Counts, Heartbeat, write_heartbeat
-from core.engine.spec import ExecutionSettings
-from core.evidence.changed_cards import read_changes
+from core.base.config import Settings
 from core.features.asking import panel
 from core.features.asking.askings import AgainPlan, AgainRequest, plan_again
+from core.features.asking.changed_cards import read_changes
+from core.runs import launch, run_control
+from core.runs.request import RunRequest
+from core.runs.run_state import Counts, Heartbeat, write_heartbeat
+from core.runs.spec import ExecutionSettings
+from core.runs.workspace import Workspace, open_workspace
 from core.store import predictions
 from core.store.runs import Run
 from tests import worlds
 from tests.asked_again import make_all, without
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
-from tests.jobs.crashed import leave_dead
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
+from tests.runs.jobs.crashed import leave_dead
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of

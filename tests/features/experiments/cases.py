@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.store.hypotheses import Entry
+from core.features.experiments.ledger_table import Entry
 
 
 def numbered(entries: Sequence[Entry]) -> list[Entry]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import launch
-from core.actions.workspace import Workspace
-from core.engine.request import RunRequest
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.fakes.scripted import serving
 from tests.features.experiments.test_file_runs import FUSED

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.features.experiments.decision import DecisionRule, judged
+from core.features.experiments.ledger_table import HERE, Entry
 from core.stats.intervals import Interval, normal_interval
 from core.stats.verdicts import verdict_of
-from core.store.hypotheses import HERE, Entry
 
 CLAIM = Entry(kind="registration", name="x", hypothesis="h", source=HERE)
 

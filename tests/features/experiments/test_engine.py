@@ -10,14 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actions import ask, job_control, jobs, launch, run_control
-from core.actions.ask import Question
-from core.actions.workspace import Workspace, open_workspace
+from core.base.config import Settings
+from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm
-from core.config import Settings
-from core.engine.request import RunRequest
-from core.errors import InputError, NotFound, StateError
-from core.features.experiments import engine
+from core.features.asking import actions as ask
+from core.features.asking.actions import Question
+from core.features.experiments import engine, ledger_table
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed
 from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.kinds.asking import AskingSettings
@@ -25,8 +23,11 @@ from core.features.experiments.kinds.seeds import answer_variance
 from core.features.experiments.kinds.tools import ToolsSettings
 from core.features.experiments.moved import ANSWERS
 from core.llm.call_settings import CallSettings
+from core.runs import launch, run_control
+from core.runs.jobs import control, overview
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.arm_loader import ArmLoader
-from core.store import hypotheses
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
@@ -50,7 +51,7 @@ def start_apart_in_vain(workspace: Workspace, settings: ToolsSettings, monkeypat
     """Start an experiment whose process dies before its first run; return what was saved of it."""
     plan = engine.plan(workspace, "tools", settings)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "command_line", lambda *_: (sys.executable, "-c", "raise SystemExit(3)"))
+        patch.setattr(overview, "command_line", lambda *_: (sys.executable, "-c", "raise SystemExit(3)"))
         with pytest.raises(StateError, match="status 3 before its first heartbeat"):
             engine.start_apart(workspace, plan)
     return engine.find_saved(workspace, plan.saved.key)
@@ -83,7 +84,7 @@ def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
     calls = CallSettings(temperature=0.5, leave_out=("top_p",))
     settings = ToolsSettings(run="r", tools=(MOVES,), repeats=1, endpoint=address, concurrency=3, calls=calls)
     saved = start_apart_in_vain(workspace, settings, monkeypatch)
-    assert saved.key in [job.key for job in job_control.list_jobs(workspace, ["experiment"])]
+    assert saved.key in [job.key for job in control.list_jobs(workspace, ["experiment"])]
     again = engine.plan_again(workspace, saved)
     assert again.saved == saved
     requests = [one.request for one in again.runs]
@@ -112,9 +113,9 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(worl
     plan = engine.plan(workspace, "tools", settings)
     engine.start_apart(workspace, plan)
     with workspace.store.read() as db:  # before the first run
-        assert any(entry.name_b == f"without {TOOLS[1]}" for entry in hypotheses.list_all(db))
+        assert any(entry.name_b == f"without {TOOLS[1]}" for entry in ledger_table.list_all(db))
     since = time.monotonic()
-    while (job := job_control.find(workspace, "experiment", plan.saved.key)) is not None and job.is_live:
+    while (job := control.find(workspace, "experiment", plan.saved.key)) is not None and job.is_live:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.2)
     assert job is not None
@@ -122,7 +123,7 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(worl
     result = engine.result_of(workspace, engine.find_saved(workspace, plan.saved.key))
     assert [arm.name for arm in result.arms] == ["every tool", f"without {TOOLS[1]}"]
     with workspace.store.read() as db:
-        assert any(entry.kind == "result" and entry.name_b == f"without {TOOLS[1]}" for entry in hypotheses.list_all(db))
+        assert any(entry.kind == "result" and entry.name_b == f"without {TOOLS[1]}" for entry in ledger_table.list_all(db))
 
 
 def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspace, str]) -> None:

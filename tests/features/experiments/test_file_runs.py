@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from core.actions import launch
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
+from core.base.fields.record import make
 from core.base.result import to_json
-from core.engine.request import RunRequest
-from core.errors import InputError
 from core.features.experiments import engine
 from core.features.experiments.engine import SavedExperiment
 from core.features.experiments.registry import kind_named
 from core.features.experiments.result import ExperimentResult
-from core.fields.record import make
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace
 from core.store import predictions, runs
 from core.store.runs import Run
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply

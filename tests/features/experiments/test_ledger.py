@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import backups, runs
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.errors import InputError, NotFound
+from core.base.config import Settings
+from core.base.errors import InputError, NotFound
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LedgerLine
+from core.features.experiments.ledger_table import Entry
+from core.features.importing import backups
+from core.runs import actions as runs
+from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import load_scored_rows
 from core.store import runs as stored_runs
-from core.store.hypotheses import Entry
 
 A, B = "simulated collapsed debate", "simulated debate"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from core.actions.workspace import Workspace
 from core.features.experiments.ledger_commands import app
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 
 A, B = "simulated collapsed debate", "simulated debate"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from scipy.stats import norm
 
+from core.base.errors import InputError, UnknownFormat
 from core.base.result import plain
-from core.errors import InputError, UnknownFormat
 from core.features.experiments.ledger_file import LADDER, read_published
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
-from core.store.hypotheses import Entry
+from core.features.experiments.ledger_table import Entry
 from tests.features.experiments.cases import numbered
 
 # The z that were published.

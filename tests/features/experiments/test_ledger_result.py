@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from core.actions.comparison_log import pair_of_arms
 from core.features.experiments.decision import judged
 from core.features.experiments.ledger_result import LATE, LedgerLine, ledger_of
+from core.features.experiments.ledger_table import HERE, PUBLISHED, Entry
+from core.runs.comparison_log import pair_of_arms
 from core.stats.intervals import Interval
-from core.store.hypotheses import HERE, PUBLISHED, Entry
 from tests.features.experiments.cases import numbered
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import launch
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.request import RunRequest
-from core.errors import InputError, MissingPackage, StateError
+from core.base.config import Settings
+from core.base.errors import InputError, MissingPackage, StateError
 from core.features.experiments import engine
 from core.features.experiments.kinds.names import TITLES, NamesSettings
 from core.features.experiments.result import ExperimentResult
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from core.store import calls, predictions, traces
 from tests import worlds
 from tests.fakes import scripted as scripted_server

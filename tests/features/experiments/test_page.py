@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import launch
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
-from core.engine.request import RunRequest
+from core.base.config import Settings
 from core.features.experiments import engine, ledger
 from core.features.experiments.registry import kinds
+from core.runs import launch
+from core.runs.request import RunRequest
+from core.runs.workspace import Workspace, open_workspace
 from tests import worlds
 from tests.fakes.scripted import serving
 from tests.features.experiments.test_file_runs import FUSED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import NotFound
+from core.base.errors import NotFound
 from core.features.experiments.registry import kind_named, kinds
 
 

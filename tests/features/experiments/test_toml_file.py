@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import pytest
 
-from core.config import REPOSITORY
-from core.engine.request import RunRequest
-from core.errors import InputError
+from core.base.config import REPOSITORY
+from core.base.errors import InputError
+from core.base.fields.record import option_of
 from core.features.experiments.toml_file import FileArm, parse_experiment
-from core.fields.record import option_of
 from core.llm.call_settings import CallSettings
+from core.runs.request import RunRequest
 
 GOOD = """\
 name = "b"

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pandas as pd
 
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace
+from core.base.types import Label, Pair
 from core.evidence.packs import Packs, Source
+from core.features.importing.actions import import_upload
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.features.perturbqa.baselines.material import Material, make_material, read_gene_knowledge
+from core.runs.workspace import Workspace
 from core.store import changes, datasets, pairs
 from core.store.datasets import Dataset
 from core.transfer.row_index import RowIndex
-from core.types import Label, Pair
 
 N_PERTS, N_TEST, N_GENES = 24, 6, 10
 PERTS = [f"PERT{i}" for i in range(N_PERTS)]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.evidence.knowledge_graph import graph_of_packs
 from core.evidence.packs import Packs
 from core.features.perturbqa.baselines.material import Material, Prediction, benchmark_of_lines, make_material

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import InputError, MissingPackage
+from core.base.errors import InputError, MissingPackage
 from core.features.perturbqa.baselines import graph_attention
 from core.features.perturbqa.baselines.attention_settings import PUBLISHED_SIZES, AttentionGrid, read_grid
 from core.features.perturbqa.baselines.graph_attention import (

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.types import Label, Pair
 from core.evidence.knowledge_graph import KnowledgeGraph, make_graph
 from core.evidence.label_view import LabelView
-from core.evidence.retrieval import BUDGET_OF, Budget, index_pairs
 from core.features.perturbqa.baselines.retrieval_vote import TIERS, expected_share, tier_label_sums
+from core.features.perturbqa.retrieval import BUDGET_OF, Budget, index_pairs
 from core.transfer.gene_graph import make_gene_graph
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, knowledge_of, rows_of
-from core.types import Label, Pair
 from tests.strength import examples
 
 NAMES = [f"g{i}" for i in range(6)]

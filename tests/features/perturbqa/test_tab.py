@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions.imports import import_upload
-from core.actions.workspace import Workspace
+from core.features.importing.actions import import_upload
+from core.features.importing.import_target import ImportOptions
 from core.features.perturbqa import tab
-from core.importing.import_target import ImportOptions
+from core.runs.workspace import Workspace
 from core.store import datasets, pairs
-from core.ui.shared.background import Background, Result
+from core.ui.background import Background, Result
 from tests import worlds
 from tests.commands import core_json
 from tests.ui.conftest import Visit

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.workspace import Workspace
-from core.errors import NotFound
+from core.base.errors import NotFound
 from core.features.published import reproduce
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced, Reproduction
-from core.report.figures.registry import DEFAULTS, KINDS
-from core.report.results import captioned
+from core.features.sharing.report.figures.registry import DEFAULTS, KINDS
+from core.plots.results import captioned
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 
 NUMBER = Reproduced("g.n", "A group", "a source", 0.58, 0.003, (), {})

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.fields.setting import setting
 from core.features.experiments.ideas.arms import Ranking, mask_scores
 from core.features.experiments.ideas.idea import Judged, OfFusion, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, make_trial, predict
-from core.fields.setting import setting
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores

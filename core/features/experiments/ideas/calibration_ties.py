@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from core.base.fields.setting import setting
 from core.base.result import Table
+from core.base.texts import number_text
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import RUN, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
-from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.scores_and_labels import Task, scores_from_probabilities, tasks
-from core.texts import number_text
 from core.transfer.labelled_rows import Rows
 
 SIGMOID = "recalibrated (log odds × 0.5)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.features.experiments.ideas.arms import Ranking, Trial, mask_scores
 from core.features.experiments.ideas.idea import Judged, OfRuns, idea
 from core.features.experiments.ideas.material import Material

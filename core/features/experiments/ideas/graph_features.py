@@ -11,14 +11,14 @@ import numpy as np
 from annotated_types import Ge, Le
 from scipy.sparse import csr_array
 
+from core.base.fields.setting import Share, setting
+from core.base.texts import estimate_text
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.result import ArmResult
-from core.fields.setting import Share, setting
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
-from core.texts import estimate_text
 
 LITTLE = 0.05  # an AUROC with its whole interval this close to chance says almost nothing
 SIGNED = "kd_up_score"  # ranks DIR, the others DE

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 
-from core.actions.workspace import Workspace
+from core.base.errors import StateError
 from core.base.experiment import Kind, Metric
+from core.base.fields.setting import Share, setting
 from core.base.result import Table
-from core.errors import StateError
 from core.features.experiments.ideas.arms import Ranking, Trial, score_arms
 from core.features.experiments.ideas.material import (
     NEEDS,
@@ -19,7 +19,7 @@ from core.features.experiments.ideas.material import (
     load_material,
 )
 from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
-from core.fields.setting import Share, setting
+from core.runs.workspace import Workspace
 from core.store import datasets
 
 SMALLEST_EFFECT = 0.01

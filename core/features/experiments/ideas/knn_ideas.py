@@ -14,18 +14,18 @@ from typing import Annotated
 
 import numpy as np
 
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.fields.setting import Count, Share, setting
+from core.base.texts import estimate_text
 from core.evidence.packs import Packs
 from core.features.experiments.ideas.arms import Ranking, mask_scores
 from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arm, knn_arms, make_trial, predict
 from core.features.experiments.result import ArmResult
-from core.fields.setting import Count, Share, setting
 from core.stats.arrays import Floats
 from core.stats.ranks import equal_groups, percentiles
 from core.stats.scores_and_labels import Scores
-from core.texts import estimate_text
 from core.transfer.knn import DEFAULT, Similarities, Weighting
 from core.transfer.similarity import SimilarityMatrices, Space
 

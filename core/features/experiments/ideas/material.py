@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.actions import packs
-from core.actions.component_loader import default_dataset, load_index, load_spaces
-from core.actions.workspace import Workspace
-from core.errors import StateError
+from core.base.errors import StateError
+from core.base.fields.setting import split_names
+from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE
 from core.evidence.packs import Packs
-from core.fields.setting import split_names
+from core.runs import packs
+from core.runs.component_loader import default_dataset, load_index, load_spaces
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows, load_scored_rows
 from core.stats.arrays import Codes
 from core.stats.scores_and_labels import Scores
@@ -26,7 +27,6 @@ from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
-from core.types import EXTERNAL_SCORE, MADE_ELSEWHERE
 
 _NO_MODEL = frozenset({"knn", "fusion", "recovered", *MADE_ELSEWHERE})
 

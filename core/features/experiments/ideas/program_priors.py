@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
+from core.base.fields.setting import setting
 from core.base.result import Table
 from core.evidence.tools.gene_class import PROGRAMS, program_of
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Cuts, Judged, OnLabels, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import learn_in_folds, make_trial
-from core.fields.setting import setting
 from core.stats.arrays import Bools, Codes, Floats, count_codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 

@@ -9,8 +9,8 @@ from functools import reduce
 import numpy as np
 import pandas as pd
 
+from core.base.errors import InputError, StateError
 from core.base.experiment import Kind
-from core.errors import InputError, StateError
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Judged, OfRuns, idea
 from core.features.experiments.ideas.material import Material

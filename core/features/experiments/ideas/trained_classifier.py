@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Le
 
+from core.base.fields.setting import setting
 from core.features.experiments.ideas.arms import Ranking, Trial
 from core.features.experiments.ideas.idea import Cuts, Judged, OfSpaces, idea
 from core.features.experiments.ideas.material import Material
 from core.features.experiments.ideas.priors import Neighbours, knn_arms, learn_in_folds, make_trial
-from core.fields.setting import setting
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Scores
 from core.transfer.similarity import Space

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 
-from core.actions.component_loader import default_dataset
-from core.actions.workspace import Workspace
+from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Measure, Metric
-from core.engine.request import RunRequest
-from core.engine.shared_settings import CallsAtOnce, Server
-from core.engine.spec import LabelViewSpec
-from core.errors import InputError, StateError
+from core.base.fields.setting import Effect, setting
 from core.features.experiments.arms import answered_rows
 from core.features.experiments.result import METRICS
-from core.fields.setting import Effect, setting
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import CONCURRENCY
 from core.methods.base import method_named
+from core.runs.component_loader import default_dataset
+from core.runs.request import RunRequest
+from core.runs.shared_settings import CallsAtOnce, Server
+from core.runs.spec import LabelViewSpec
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 

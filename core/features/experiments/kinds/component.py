@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 from annotated_types import Ge
 
-from core.actions.component_loader import default_dataset
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Fused, Kind
-from core.errors import InputError
+from core.base.fields.record import values_of
+from core.base.fields.setting import Count, Share, setting
 from core.features.experiments.arms import answered_rows
 from core.features.experiments.kinds.asking import DecidingMetric, SmallestEffect
-from core.fields.record import values_of
-from core.fields.setting import Count, Share, setting
 from core.methods.fusion_settings import LessInDisagreement
+from core.runs.component_loader import default_dataset
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 from core.transfer.protocols import SimilaritySettings

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Kind
-from core.errors import InputError
+from core.base.fields.setting import setting
 from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
 from core.features.experiments.kinds.tools import tools_given
-from core.fields.setting import setting
 from core.methods.prompts import tools_of
+from core.runs.workspace import Workspace
 
 QUESTION = "What does another dossier do to the predictions?"
 

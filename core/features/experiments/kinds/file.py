@@ -8,19 +8,19 @@ from typing import Annotated
 
 import numpy as np
 
-from core.actions.component_loader import default_dataset
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Fused, Kind, Metric
-from core.engine.dependencies import load_pairs
-from core.engine.request import RunRequest, choose_rows
-from core.engine.shared_settings import CallsAtOnce, Servers
-from core.errors import InputError
+from core.base.fields.setting import setting
+from core.base.types import TRAIN, Label, Pair
 from core.features.experiments.compare import calls_model
 from core.features.experiments.toml_file import FileArm, FileExperiment, FileRows, parse_experiment
-from core.fields.setting import setting
 from core.llm.endpoint import CONCURRENCY
+from core.runs.component_loader import default_dataset
+from core.runs.dependencies import load_pairs
+from core.runs.request import RunRequest, choose_rows
+from core.runs.shared_settings import CallsAtOnce, Servers
+from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from core.types import TRAIN, Label, Pair
 
 _METRICS: dict[str, Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 _QUESTION = "What does one change of an arm do to the scores, on rows whose labels no arm saw?"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from core.actions.workspace import Workspace
+from core.base.errors import InputError
 from core.base.experiment import Arm, Experiment, Kind
-from core.errors import InputError
+from core.base.fields.record import read_options
+from core.base.fields.setting import setting
 from core.features.experiments.kinds.asking import Asking, ChangedSettings, ask_again, compare_changed, missing_run
-from core.fields.record import read_options
-from core.fields.setting import setting
 from core.methods.base import DerivedMethod, method_named
+from core.runs.workspace import Workspace
 
 QUESTION = "What does another method, model, prompt or option do to the predictions?"
 

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from core.actions.workspace import Workspace
+from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Kind, Runs
-from core.errors import InputError, StateError
+from core.base.fields.record import options_of
+from core.base.fields.setting import setting
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
 from core.features.experiments.result import ArmResult, ExperimentResult
-from core.fields.record import options_of
-from core.fields.setting import setting
 from core.methods.base import method_named
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED, count_leaks
+from core.runs.workspace import Workspace
 from core.store import calls
 from core.store.connection import Cursor
 from core.store.runs import Run

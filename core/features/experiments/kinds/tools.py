@@ -8,11 +8,11 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from core.actions.workspace import Workspace
+from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Kind
-from core.errors import InputError, StateError
+from core.base.fields.setting import setting, split_names
 from core.features.experiments.kinds.asking import AskingSettings, ask_again, missing_run
-from core.fields.setting import setting, split_names
+from core.runs.workspace import Workspace
 from core.store import evidence
 from core.store.runs import Run
 

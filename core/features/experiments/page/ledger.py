@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.base.fields.record import make
 from core.features.experiments import ledger
 from core.features.experiments.decision import DecisionRule
 from core.features.experiments.ledger_result import LATE
-from core.fields.record import make
-from core.store.hypotheses import HERE, Entry
-from core.ui.shared import links
-from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import choose_one
-from core.ui.shared.option_controls import show_settings
-from core.ui.shared.results import show_result
-from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import show_empty
+from core.features.experiments.ledger_table import HERE, Entry
+from core.ui import links
+from core.ui.confirmation import confirm
+from core.ui.linked import choose_one
+from core.ui.option_controls import show_settings
+from core.ui.results import show_result
+from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import show_empty
 
 
 def show(context: PageContext) -> None:

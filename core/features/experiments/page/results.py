@@ -10,14 +10,14 @@ import streamlit as st
 from core.features.experiments import engine, ledger
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import MOST_ALIKE, ExperimentResult
-from core.ui.shared import links, loaders, tables
-from core.ui.shared.job_panel import watch_job
-from core.ui.shared.linked import choose_one
-from core.ui.shared.loaders.cache import cache_by
-from core.ui.shared.results import show_result
-from core.ui.shared.server_workspace import read_workspace
-from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui import links, loaders, tables
+from core.ui.job_panel import watch_job
+from core.ui.linked import choose_one
+from core.ui.loaders.cache import cache_by
+from core.ui.results import show_result
+from core.ui.server_workspace import read_workspace
+from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import as_text, show_empty
 
 
 def show(context: PageContext) -> None:

@@ -7,19 +7,19 @@ from typing import Any
 import streamlit as st
 
 from core.base.experiment import Kind
+from core.base.fields.record import make, options_of
+from core.base.fields.setting import Option
 from core.features.experiments import engine
 from core.features.experiments.registry import kinds
-from core.fields.record import make, options_of
-from core.fields.setting import Option
 from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
-from core.ui.shared import links
-from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.option_controls import SOURCES, key_of, show_control, show_option
-from core.ui.shared.results import show_result
-from core.ui.shared.shell import PageContext, explain_errors
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui import links
+from core.ui.confirmation import confirm
+from core.ui.linked import bind, choose_one
+from core.ui.option_controls import SOURCES, key_of, show_control, show_option
+from core.ui.results import show_result
+from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import as_text, show_empty
 
 _COMPUTED = "_experiments"  # session key: all that this visitor's last computed result rests on, and the result
 _SAMPLE = 100

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.stats import validate
 
 HEADS = 4

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from core.base.packages import require_package
 from core.features.perturbqa.baselines.attention_settings import (
     DROPOUT,
     FEED_FORWARD,
@@ -24,7 +25,6 @@ from core.features.perturbqa.baselines.attention_settings import (
     AttentionGrid,
 )
 from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
-from core.packages import require_package
 from core.scoring.baselines import score_baseline
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scored_rows import ScoredRows

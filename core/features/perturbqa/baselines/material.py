@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.embeddings.build import build_network, build_text
+from core.base.errors import DeskError, InputError
+from core.base.types import TRAIN
 from core.embeddings.space import Space as GeneSpace
-from core.errors import DeskError, InputError
 from core.evidence.knowledge_graph import CLOSE_SCORE, GeneNames, graph_of_packs
 from core.evidence.packs import Packs
+from core.features.neighbours.build import build_network, build_text
 from core.features.perturbqa.baselines.attention_settings import AttentionGrid
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import Outcome, outcome_of
@@ -26,7 +27,6 @@ from core.transfer.knn import Priors, Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import ConstantSimilarity, Space, space_over
-from core.types import TRAIN
 
 NO_DESCRIPTIONS = "a knowledge pack of descriptions: import gene_desc.json"
 NO_NETWORK = "a knowledge pack of a network: import string_edges.json"

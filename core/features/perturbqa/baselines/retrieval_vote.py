@@ -1,7 +1,7 @@
 """retrieval vote: the share of retrieved training rows with an effect, and of up among directed ones, without a language model.
 
 Labels are counted for many rows at once: the counts in each class of labelled rows, and the expected share in a draw. The
-classes, their order and their budgets are those of `core.evidence.retrieval`, which draws rows one by one.
+classes, their order and their budgets are those of `core.features.perturbqa.retrieval`, which draws rows one by one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
-from core.evidence.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.features.perturbqa.baselines.material import NO_NETWORK, KnowledgeBaseline, Material, Prediction, require
+from core.features.perturbqa.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.stats.arrays import Codes, Floats, divide
 from core.transfer.label_sums import distinct_codes
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from core.base.label_marks import UNMARKED, LabelMarks
 from core.base.result import Figure, Table, hidden
+from core.base.texts import number_text
 from core.features.perturbqa.baselines.published_scores import PublishedScore, load_published_scores
 from core.features.perturbqa.baselines.table import BASELINES, Reach
-from core.label_marks import UNMARKED, LabelMarks
 from core.scoring.baselines import Baseline, BaselineScore
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.delong import Estimate
-from core.texts import number_text
 
 QUESTIONS: Mapping[str, Literal["de", "dir"]] = {"DE": "de", "DIR": "dir"}
 

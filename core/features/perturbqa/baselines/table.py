@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.errors import MissingPackage
+from core.base.errors import MissingPackage
 from core.features.perturbqa.baselines import gene_neighbours, graph_attention, retrieval_vote
 from core.features.perturbqa.baselines.material import KnowledgeBaseline, Material, MissingInput, Prediction
 from core.scoring.baselines import Baseline, OnCovered, score_baseline

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from core.actions.imports import ImportOptions, import_upload
-from core.actions.workspace import Workspace, open_workspace
+from core.base.config import REPOSITORY, Settings
+from core.base.errors import InputError, NotFound, StateError
+from core.base.fields.record import make, options_of
 from core.base.result import to_json
 from core.cli.results import result_lines
-from core.config import REPOSITORY, Settings
-from core.errors import InputError, NotFound, StateError
 from core.features.experiments.registry import kinds
 from core.features.experiments.result import ExperimentResult
-from core.fields.record import make, options_of
+from core.features.importing.actions import ImportOptions, import_upload
+from core.runs.workspace import Workspace, open_workspace
 from tests import cases, worlds
 
 IDEAS = [name for name, kind in kinds().items() if kind.compute is not None]

@@ -1,0 +1,121 @@
+"""Workbooks of Excel (.xlsx, .xlsm): the table in one, as the text that a CSV file has, so that both are read alike."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+from xml.etree.ElementTree import ParseError
+
+from core.base.compressed import DAMAGE, open_archive
+from core.base.errors import InputError, UnknownFormat, UnsafeFile
+from core.base.file_limits import MAX_UNPACKED_BYTES, refuse_bomb
+from core.base.packages import require_package
+from core.base.texts import list_some
+
+MOST_ROWS: Final = 1 << 20  # of a sheet of Excel
+_MOST_COLUMNS: Final = 10_000
+_MOST_LEADING: Final = 100  # rows of titles and remarks above a header
+_DAMAGED: Final = (*DAMAGE, ParseError, LookupError, TypeError, AttributeError, RecursionError, OSError)
+Row = tuple[Any, ...]
+
+
+def is_workbook(file: io.BufferedIOBase) -> bool:
+    """Return whether a file is a workbook that `text_of_workbook` reads, from what its zip lists."""
+    try:
+        names = set(_members(file))
+    except DAMAGE:
+        return False
+    # one without its list of sheets is damaged, which is said when it is read
+    return "xl/workbook.xml" in names or any(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in names)
+
+
+def _members(file: io.BufferedIOBase) -> list[str]:
+    file.seek(0)
+    if file.read(2) != b"PK":
+        return []
+    return open_archive(file, "").namelist()
+
+
+def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
+    """Return the table of a workbook as CSV: line n is row n of its sheet, and formulas are the values that were saved with them.
+
+    Titles above the header are left out, as empty lines. name: of the file, for errors. Raise InputError for a damaged workbook
+    and for several sheets with tables, UnknownFormat for one without any, UnsafeFile for more than a workbook may hold, and
+    MissingPackage.
+    """
+    openpyxl = require_package("openpyxl", f"{name}, a workbook of Excel,", "requirements.txt")
+    packed = file.seek(0, io.SEEK_END)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of parts of a workbook that hold no values
+            members = open_archive(file, name).infolist()
+            refuse_bomb(name, packed, sum(member.file_size for member in members), MAX_UNPACKED_BYTES)
+            file.seek(0)
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            return _write_csv(_choose_sheet(book.worksheets, name), name)
+    except _DAMAGED as error:
+        raise InputError(f"{name}: a damaged workbook of Excel ({type(error).__name__}: {str(error)[:100]})") from error
+
+
+def _choose_sheet(sheets: list[Any], name: str) -> Any:
+    """Return the one sheet with a table: a row of at least two cells and one below."""
+    tables = []
+    for sheet in sheets:
+        sheet.reset_dimensions()  # what a file says of them may be wrong
+        if len([row for row, _ in zip(_table_rows(sheet, name), range(2), strict=False)]) == 2:
+            tables.append(sheet)
+    if not tables:
+        raise UnknownFormat(f"{name}: a workbook without a table, expected a sheet with the names of columns and rows below them")
+    if len(tables) > 1:
+        titles = [str(sheet.title)[:40] for sheet in tables]
+        raise InputError(
+            f"{name}: {len(tables):,} sheets with tables ({list_some(titles)}), expected one. Save the one "
+            "that is meant as CSV UTF-8, or delete the others"
+        )
+    return tables[0]
+
+
+def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
+    """Yield the numbers and the cells of the header and of the rows below it that are not empty."""
+    width = 0
+    for number, cells in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS + 1, values_only=True), 1):
+        if number > MOST_ROWS:
+            raise UnsafeFile(f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have")
+        end = len(cells)
+        while end and cells[end - 1] is None:
+            end -= 1
+        row = cells[:end]
+        if not width and (len(row) > 1 and sum(cell is not None for cell in row) > 1):
+            width = len(row)
+        if not width and number > _MOST_LEADING:
+            return
+        if width > _MOST_COLUMNS:
+            raise InputError(f"{name}: more than {_MOST_COLUMNS:,} columns, expected at most that")
+        if width and row:
+            yield number, (*row, *(None,) * (width - len(row)))
+
+
+def _write_csv(sheet: Any, name: str) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    line = 1
+    for number, cells in _table_rows(sheet, name):
+        out.write("\n" * (number - line))
+        writer.writerow([_text(cell) for cell in cells])
+        line = number + 1
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as text: whole numbers without a point, dates as Excel's damage to symbols is known by."""
+    if cell is None:
+        return ""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime | datetime.date):
+        return str(cell.isoformat())
+    return str(cell).replace("\n", " ").replace("\r", " ") if isinstance(cell, str) else str(cell)

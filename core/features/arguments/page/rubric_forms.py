@@ -1,0 +1,133 @@
+"""Arguments: the forms that add a rubric and start a model's reading."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.base.errors import InputError
+from core.base.fields.record import make, option_of
+from core.base.texts import describe_duration
+from core.features.arguments import readings, rubrics
+from core.features.arguments.finding_kinds import kind_of
+from core.features.arguments.jobs import KIND as READING
+from core.features.arguments.methods.judge_rubric import asks_for_passage
+from core.features.arguments.readings import ReadingSettings
+from core.features.arguments.rubric import Rubric
+from core.runs.request import money_text
+from core.store.runs import Run
+from core.ui import links, loaders
+from core.ui.confirmation import confirm
+from core.ui.job_panel import watch_job
+from core.ui.option_controls import names_of_rest, show_calls, show_more, show_settings, title_of
+from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import as_text
+
+_PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
+
+_RUBRIC = "note-rubric-"  # the beginning of keys of a new rubric's settings, which are in no link
+_OWNER = "reading_"  # the beginning of keys and query parameters of a reading's settings
+
+
+def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
+    """Show both forms, folded."""
+    if rubric is not None:
+        show_reading(context, run, rubric)
+    if not context.read_only:
+        with st.expander("Add a rubric", key="add-rubric"):
+            _show_rubric(context, run)
+
+
+def _show_rubric(context: PageContext, run: Run) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chosen = show_settings(Rubric, _RUBRIC, ["name", "question", "answers"], in_link=False)
+    with right:
+        chosen |= show_settings(Rubric, _RUBRIC, ["unit"], in_link=False)
+        roles = {role: None for counts in loaders.text_counts(run.id).values() for role in counts}
+        chosen |= {"roles": _choose("roles", list(roles)), "stages": _choose("stages", loaders.stages(run.id))}
+        chosen |= show_settings(Rubric, _RUBRIC, names_of_rest(Rubric, chosen), in_link=False)
+    is_ready = bool(chosen["name"] and chosen["question"])
+    if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not is_ready):
+        with explain_errors():
+            rubric = make(Rubric, chosen)
+            is_new = rubrics.add(context.workspace, rubric)
+            links.set_parameter("rubric", rubric.name)
+            st.session_state.pop("id-rubric", None)
+            confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
+
+
+def _choose(name: str, known: list[str]) -> tuple[str, ...]:
+    """Show the choice of a rubric's roles or stages: those of the run, or others that are typed."""
+    option = option_of(Rubric, name)
+    chosen = st.multiselect(
+        title_of(option),
+        known,
+        help=option.about.help,
+        placeholder=option.about.missing,
+        accept_new_options=True,
+        key=f"note-rubric-{option.about.key or name}",
+    )
+    return tuple(chosen)
+
+
+def show_reading(context: PageContext, run: Run, rubric: Rubric, *, unfolded: bool = False) -> None:
+    """Show the unfinished readings for a rubric, and the form that starts another, folded by default."""
+    for reading in loaders.all_runs():
+        is_live = reading.is_reading and reading.parents == (run.id,) and reading.status != "done"
+        if is_live and readings.answers_rubric(reading, rubric):
+            watch_job(context.workspace, READING.name, reading.id)
+    if not context.read_only:
+        with st.expander("Let a model read this run", unfolded, key="read-by-model"):
+            _show_reading(context, run, rubric)
+
+
+def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
+    chosen = show_settings(
+        ReadingSettings, _OWNER, ["endpoint", "model"], columns=2, defaults={"endpoint": context.workspace.settings.endpoint}
+    )
+    if kind_of(rubric) is None:
+        chosen |= show_settings(ReadingSettings, _OWNER, ["passage"])
+    chosen |= show_more(ReadingSettings, _OWNER, ("passage", *chosen))
+    try:
+        settings = make(ReadingSettings, chosen, calls=show_calls(_OWNER))
+    except InputError as error:
+        st.markdown(f":orange[{as_text(error)}]")
+        return
+    wanted = (rubric.sha256, run.id, settings)
+    if st.button("Show the cost", key="plan-reading"):
+        with explain_errors(), st.spinner("Asking the server …"):
+            plan = readings.plan_reading(context.workspace, rubric, run.id, settings)
+            st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
+    planned = st.session_state.get(_PLAN)
+    if planned is None or planned[0] != wanted:
+        st.caption("A reading is a run: it is saved like any other, and its cost is shown before you start it.")
+        return
+    _, plan, estimate = planned
+    st.markdown(_describe(plan, estimate))
+    if st.button("Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"):
+        known = {each.id for each in loaders.all_runs()}
+        with explain_errors(), st.spinner("Starting …"):
+            started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
+            said = "exists already" if started.id in known else "started"
+            st.session_state.pop(_PLAN)
+            confirm(f"{started.name}: {said}.", lambda: links.to_run_page(started, "Watch"))
+
+
+def _describe(plan: readings.ReadingPlan, estimate: readings.ReadingEstimate) -> str:
+    """Return the expected cost of a reading as a line of Markdown."""
+    expected = estimate.expected
+    parts = [
+        f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",
+        f"**{expected.calls:,} calls**",
+        f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
+    ]
+    if not estimate.measured:
+        kind = kind_of(plan.rubric)
+        counted = "a letter" if kind is None else f"five {kind.schema.listed}"
+        with_sentence = " and a sentence" if asks_for_passage(plan.spec.options) else ""
+        parts[-1] += f", answers counted as {counted}{with_sentence} each"
+    if expected.seconds is not None:
+        parts.append(f"about {describe_duration(expected.seconds)}")
+    if expected.money is not None:
+        parts.append(money_text(expected.money))
+    return " · ".join(parts)

@@ -1,0 +1,116 @@
+"""What all methods share that read another run's texts: a question about each item of a row, all asked concurrently.
+
+An item is a text, or a debate of several. Such a method predicts nothing: its rows hold only events.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from core.base.errors import InputError
+from core.base.hashes import sha256_of
+from core.base.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+from core.llm.answers import Unread
+from core.llm.messages import Reply
+from core.methods.base import Context, RowText, TextsOfRun
+from core.methods.conversation import (
+    CallSpec,
+    ConversationMethod,
+    Messages,
+    ReadAnswer,
+    RowConversation,
+    event_of,
+    gather_all,
+)
+from core.methods.schema import Passage
+
+_MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
+
+
+ItemT = TypeVar("ItemT", bound=RowText | Passage)
+ValueT = TypeVar("ValueT")
+
+
+class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
+    """One question about each item of a row; items that make the same prompt are asked about once."""
+
+    @abstractmethod
+    def items(self, texts: Sequence[RowText], options: Mapping[str, Any]) -> Sequence[ItemT]:
+        """Return what is asked about, out of the texts of a row."""
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Return the name or id of the run whose texts are read."""
+        return str(options["run"])
+
+    @abstractmethod
+    def question(self, texts: TextsOfRun, pair: Pair, item: ItemT, options: Mapping[str, Any]) -> Messages:
+        """Return the question about an item."""
+
+    @abstractmethod
+    def read_reply(self, reply: Reply, item: ItemT, options: Mapping[str, Any]) -> ValueT | Unread:
+        """Return what a reply says about an item."""
+
+    @abstractmethod
+    def ask_again(self, problem: Unread, options: Mapping[str, Any]) -> str:
+        """Return the second request, with the reason why the first answer was rejected."""
+
+    @abstractmethod
+    def meta(self, item: ItemT, value: ValueT) -> Mapping[str, object]:
+        """Return what the meta of a reading holds beside `of_seq`."""
+
+    def findings(self, _item: ItemT, _value: ValueT, _options: Mapping[str, Any]) -> Iterable[TraceEvent]:
+        """Return the events that come behind a reading."""
+        return ()
+
+    def row_prompts(self, texts: TextsOfRun, pair: Pair, options: Mapping[str, Any]) -> list[Messages]:
+        """Return the questions about a row's items."""
+        return [self.question(texts, pair, item, options) for item in self.items(texts.of_row[pair.pair_id], options)]
+
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Ask about every item of the row. One whose answer cannot be read has an event that says so, and flags the row."""
+        if context.texts is None:
+            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
+        options = context.options
+        items, prompts = self.items(context.texts.of_row[pair.pair_id], options), self.row_prompts(context.texts, pair, options)
+        distinct = dict(zip(prompts, items, strict=True))
+
+        async def ask(prompt: Messages, item: ItemT) -> ReadAnswer[ValueT]:
+            return await conversation.read(
+                _call_of(item, context),
+                prompt,
+                lambda reply: self.read_reply(reply, item, options),
+                lambda problem: self.ask_again(problem, options),
+            )
+
+        found = await gather_all(*(ask(prompt, item) for prompt, item in distinct.items()))
+        answers = dict(zip(distinct, found, strict=True))
+        events = list[TraceEvent]()
+        for item, prompt in zip(items, prompts, strict=True):
+            spec, answer = _call_of(item, context), answers[prompt]
+            events += (event._replace(stage=spec.stage, role=spec.role) for event in answer.rejected)
+            events += self._events(item, spec, answer, options)
+        unread = any(isinstance(answer.value, Unread) for answer in found)
+        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
+        return RowResult(row, tuple(events), (), conversation.calls)
+
+    def _events(
+        self, item: ItemT, spec: CallSpec, answer: ReadAnswer[ValueT], options: Mapping[str, Any]
+    ) -> Iterator[TraceEvent]:
+        value = answer.value
+        meta = {"unread": value.reason} if isinstance(value, Unread) else self.meta(item, value)
+        yield event_of(spec, "reading", answer.reply, of_seq=item.seq, **meta)
+        if not isinstance(value, Unread):
+            yield from self.findings(item, value, options)
+
+
+def mark(text: str) -> str:
+    """Return the mark between which a text of others stands in a prompt: it cannot end itself and go on as the question."""
+    return sha256_of(text)[:_MARK_DIGITS]
+
+
+def _call_of(item: RowText | Passage, context: Context) -> CallSpec:
+    options = context.options
+    by_logprobs = options.get("answers") == "logprobs"
+    return CallSpec(item.stage, item.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)

@@ -1,0 +1,206 @@
+"""The rows of a table of differential expression, read alike for labels and for predictions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from core.base.errors import InputError
+from core.base.roles import CHANGES, TableOptions, choose_roles, explain_repeats, stack
+from core.base.symbols.spelling import clean, is_missing, spreadsheet_damage
+from core.base.tables import Table, open_table
+from core.base.texts import quote
+from core.base.types import Rejected, RejectReason
+from core.features.cells.change_scales import count_kinds, refuse_other_scale
+from core.features.cells.columns import texts
+from core.features.cells.differential_expression import FOLD_LIMIT, log2_fold_change
+from core.stats.arrays import Bools
+
+MOST_BYTES: Final = 1 << 40  # it is read in parts
+KEYS: Final = ("pert", "gene")
+# Role of a fold change → what it is, and what log2 of it is; one ratio has no such factor.
+_BASES: Final[Mapping[str, tuple[str, float]]] = {
+    "log2_fc": ("log2 fold changes", 1.0),
+    "ln_fc": ("natural logarithms of fold changes, made log2", 1 / math.log(2)),
+    "log10_fc": ("log10 of fold changes, made log2", math.log2(10)),
+    "fold_change": ("ratios, made log2", 1.0),
+}
+# Role → the lowest and the highest number, and these in words; others may be any.
+_ANY: Final = (-math.inf, math.inf, "a finite number")
+_RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
+    "p": (0, 1, "0 to 1"),
+    "adjusted_p": (0, 1, "0 to 1"),
+    "fold_change": (0, math.inf, "0 or more"),
+    "standard_error": (math.nextafter(0, 1), math.inf, "a number above 0"),
+}
+Keep = Callable[[np.ndarray, np.ndarray], Bools]  # of perturbations and genes: which rows count
+
+
+class ChangeRows:
+    """Reads a table of perturbation, gene, change and its evidence in parts.
+
+    columns: role → column, of those that are read. change: the role of the change, "" for a table of z alone. for_labels:
+    p counts beside a standard error, and a row without a number says nothing instead of being bad. rejected, n_rows, n_chosen,
+    n_infinite: grow while rows are read.
+    """
+
+    def __init__(self, table: Table, options: TableOptions, *, for_labels: bool) -> None:
+        roles = choose_roles(table, options.columns)
+        self.columns = _choose(table, roles.of, options.columns, for_labels)
+        self.change = next((role for role in CHANGES if role in self.columns), "")
+        self.rejected = table.rejected
+        self.n_rows = self.n_chosen = self.n_infinite = 0
+        self._table, self._for_labels = table, for_labels
+        self._numbers = {role: name for role, name in self.columns.items() if role not in KEYS}
+        self._counts = {role: Counter[str]() for role in self._numbers}
+        table.keep(options.where)
+        for role in KEYS:
+            table.fill_down(self.columns[role])
+        table.refuse_unclear(self._numbers.values())
+        table.note_unused(name for name in table.header if name not in self.columns.values())
+
+    def parts(self, keep: Keep) -> Iterator[pd.DataFrame]:
+        """Yield pert, gene and the numbers by role, with the change as log2_fc; index: lines.
+
+        Raise InputError for a table without rows, most of whose rows name no gene, or on other scales than its columns' roles.
+        """
+        for raw in self._table.frames([*self.columns.values()]):
+            rows = pd.DataFrame({role: texts(raw[self.columns[role]]) for role in KEYS}, index=raw.index)
+            for role, name in self._numbers.items():
+                factor = _BASES.get(self.change, ("", 1.0))[1] if role in (*CHANGES, "standard_error") else 1.0
+                rows[role] = self._table.numbers(name, raw[name]) * factor
+                self._counts[role].update(count_kinds(rows[role].to_numpy()))
+            self.n_rows += len(rows)
+            chosen = self._name_genes(rows) & keep(rows["pert"].to_numpy(), rows["gene"].to_numpy())
+            self.n_chosen += int(chosen.sum())
+            good = self._check_numbers(raw[chosen], rows[chosen])
+            yield self._as_log2(rows[chosen][good])
+        self._refuse()
+
+    def _refuse(self) -> None:
+        file = self._table.name
+        if not self.n_rows:
+            raise InputError(f"{file}: no row below the names of its columns")
+        no_genes = [row for row in self.rejected if row.reason == "no gene symbol"]
+        if 2 * len(no_genes) > self.n_rows:
+            raise InputError(f"{file}: {len(no_genes):,} rows name no gene, the first {no_genes[0].detail}")
+        for role, counts in self._counts.items():
+            refuse_other_scale(file, self.columns[role], role, counts)
+
+    def _name_genes(self, rows: pd.DataFrame) -> Bools:
+        """Return the flags of the rows whose symbols are some, and reject the others."""
+        good = np.ones(len(rows), dtype=np.bool_)
+        for role in KEYS:
+            codes, distinct = pd.factorize(rows[role])
+            damage = np.array([_damage_of(role, value) for value in distinct], dtype=object)[codes]
+            for i in np.flatnonzero(good & (damage != "")).tolist():
+                detail = f"{quote(rows[role].iloc[i])} as {role}: {damage[i]}"
+                self.rejected.append(Rejected(self._table.name, int(rows.index[i]), "no gene symbol", detail))
+            good &= damage == ""
+        return good
+
+    def _check_numbers(self, raw: pd.DataFrame, rows: pd.DataFrame) -> Bools:
+        """Return the flags of the rows with numbers that their columns may hold, and reject the others."""
+        good = np.ones(len(rows), dtype=np.bool_)
+        for role, name in self._numbers.items():
+            low, high, expected = _RANGES.get(role, _ANY)
+            values = rows[role].to_numpy()
+            fine = (values >= low) & (values <= high) & (np.isfinite(values) | (role in CHANGES))
+            for i in np.flatnonzero(~fine & good).tolist():
+                cell = "" if raw[name].iloc[i] is None else str(raw[name].iloc[i])
+                is_empty = bool(np.isnan(values[i])) and is_missing(clean(cell))
+                if is_empty and self._for_labels:
+                    fine[i] = True
+                    continue
+                reason: RejectReason = "empty cell" if is_empty else "not a number" if np.isnan(values[i]) else "out of range"
+                detail = f"{rows['pert'].iloc[i]}, {rows['gene'].iloc[i]}: {quote(cell)} as {role}, expected {expected}"
+                self.rejected.append(Rejected(self._table.name, int(rows.index[i]), reason, detail))
+            good &= fine
+        return good
+
+    def _as_log2(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows with log2 fold changes; an infinite one is the largest that is computed from cells."""
+        if not self.change:
+            return rows
+        change = rows[self.change].to_numpy()
+        is_infinite = np.isinf(change)
+        if self.change == "fold_change":
+            is_infinite |= change == 0
+            change = log2_fold_change(change, np.ones_like(change))
+        self.n_infinite += int(is_infinite.sum())
+        change = np.where(np.isinf(change), np.copysign(math.log2(FOLD_LIMIT), change), change)
+        return rows.drop(columns=self.change).assign(log2_fc=change)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was understood of the table, in words: its form, what is not used, the base of its changes."""
+        notes = [*self._table.notes]
+        if self.change:
+            notes.append(f"{self.columns[self.change]}: {_BASES[self.change][0]}")
+        if self.n_infinite:
+            notes.append(f"{self.n_infinite:,} infinite changes are read as {FOLD_LIMIT:g}-fold, as from cells")
+        return tuple(notes)
+
+
+def _choose(table: Table, of: Mapping[str, str], named: Mapping[str, str], for_labels: bool) -> dict[str, str]:
+    """Return the columns that are read, by role, those that a person names first.
+
+    Raise InputError for missing ones, and for logarithms of a base that nobody says.
+    """
+    evidence = ("p", "adjusted_p") if for_labels else ("z", "standard_error", "p", "adjusted_p")
+    changes, evidences = (
+        sorted((role for role in roles if role in of), key=lambda role: role not in named) for roles in (CHANGES, evidence)
+    )
+    missing = [role for role in KEYS if role not in of]
+    missing += [] if changes or (evidences[:1] == ["z"]) else ["log2_fc (or ln_fc, log10_fc, fold_change)"]
+    missing += [] if evidences or not for_labels else ["p"]
+    if missing:
+        raise InputError(
+            f"{table.name}: columns {quote(', '.join(table.header), 200)}; expected perturbation, gene, a fold change"
+            f"{' and a p-value' if for_labels else ' or z'} of each pair; say which column is {' and which is '.join(missing)} "
+            "with --column ROLE=NAME"
+            + ("; a table of one perturbation needs a column with its name" if "pert" in missing else "")
+        )
+    if changes[:1] == ["log_fc"] and evidences[:1] != ["z"]:
+        name = of["log_fc"]
+        raise InputError(
+            f"{table.name}: column {name} is a logarithm of the fold change, of a base that its name does not say; say it with "
+            f"--column log2_fc={name}, ln_fc={name} (natural, as of presto, nebula and Seurat 3) or log10_fc={name}"
+        )
+    used = (*KEYS, *(role for role in changes[:1] if role != "log_fc"), *evidences[:1])
+    return {role: of[role] for role in used}
+
+
+@lru_cache(maxsize=1 << 16)
+def _damage_of(role: str, text: str) -> str:
+    """Return why a text is no symbol; a perturbation that is missing names nobody, as in cells."""
+    if is_missing(text):
+        return "" if role == "pert" else "no gene"
+    return spreadsheet_damage(text)
+
+
+@contextmanager
+def open_changes(path: Path, options: TableOptions, *, for_labels: bool) -> Iterator[ChangeRows]:
+    """Give the rows of a file. Raise InputError for columns that are missing, ambiguous or of an unknown base."""
+    with open_table(path, most_bytes=MOST_BYTES) as table:
+        yield ChangeRows(stack(table), options, for_labels=for_labels)
+
+
+def ask_about_repeats(path: Path, options: TableOptions, keys: pd.Series) -> None:
+    """Raise InputError if other columns tell rows with the same key apart. keys: by line."""
+    if not keys.index.is_unique:
+        return  # several of a line, of a table that was stacked
+    with open_table(path, most_bytes=MOST_BYTES) as table:
+        pert_gene = {choose_roles(table, options.columns).of[role] for role in KEYS}
+        table.keep(options.where)
+        names = [name for name in table.header if name and name not in pert_gene]
+        if names:
+            others = pd.concat([part[part.index.isin(keys.index)] for part in table.frames(names)])
+            explain_repeats(path.name, keys, others.astype(str).reindex(keys.index))

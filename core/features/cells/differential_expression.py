@@ -1,0 +1,250 @@
+"""How each perturbation changes each gene: pdex's Wilcoxon rank sum against control cells, in parts that fit into memory.
+
+Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells, as often as its values, in parts of genes, need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix
+
+from core.base.errors import InputError
+from core.features.cells.anndata_file import COUNTS_PER_CELL, CellFile, CountSummary
+from core.features.cells.comparisons import (
+    Compared,
+    CompareEach,
+    MockChanges,
+    MockTests,
+    ReplicateChanges,
+    ReplicateTests,
+    compare_in_strata,
+    plan_strata,
+)
+from core.features.cells.design import Design
+from core.features.cells.groups import CellGroups
+from core.features.cells.packages import import_rank_sum
+from core.stats.arrays import Floats
+from core.stats.multiplicity import benjamini_hochberg
+
+FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
+VALUES_IN_MEMORY = 100_000_000  # stored values of the genes that are worked on together: 800 MB
+DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
+NO_STRATA = Design()
+VALUES_PER_THREAD = 50_000
+Progress = Callable[[float], None]  # gets the share that is done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneChanges:
+    """What perturbations change; arrays of shape (n_targets, n_genes).
+
+    p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes that none of the compared cells
+    expresses.
+    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not
+    shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. control_mean: of shape (n_genes,).
+    guides: a row for each guide of a target that is among the genes. controls: of each gene, None in a table of changes.
+    replicates: None without enough of them. mocks: None with too few controls.
+    """
+
+    p: Floats
+    fdr: Floats
+    log2_fc: Floats
+    control_mean: Floats
+    guides: tuple[GuideExpression, ...]
+    controls: ControlExpression | None = None
+    replicates: ReplicateChanges | None = None
+    mocks: MockChanges | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlExpression:
+    """The expression of genes in the controls, of shape (n_genes,): mean and variance of counts per COUNTS_PER_CELL, and the
+    share of cells with any count.
+    """
+
+    mean: Floats
+    variance: Floats
+    detected: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class GuideExpression:
+    """The target's own expression in the cells of a guide; in all cells of the perturbation where guide is "".
+
+    mean, control_mean: counts per COUNTS_PER_CELL.
+    """
+
+    target: str
+    guide: str
+    n_cells: int
+    mean: float
+    control_mean: float
+
+
+def compare_here(cells: Iterable[np.ndarray], control: np.ndarray) -> Iterator[Compared]:
+    """Compare one perturbation after the other in this process."""
+    return (compare_cells(of_one, control) for of_one in cells)
+
+
+def compare_with_controls(
+    file: CellFile,
+    groups: CellGroups,
+    counts: CountSummary,
+    progress: Progress | None = None,
+    compare_each: CompareEach = compare_here,
+    design: Design = NO_STRATA,
+) -> GeneChanges:
+    """Return the change of each gene by each perturbation.
+
+    compare_each: runs the comparisons; design: their strata, replicates and mocks. Raise MissingPackage without pdex, and what
+    `compare_each` raises.
+    """
+    import_rank_sum()  # before anything is read
+    shape = (len(groups.targets), file.n_genes)
+    p, log2_fc = np.full(shape, np.nan), np.full(shape, np.nan)
+    controls = ControlExpression(*(np.zeros(file.n_genes) for _ in range(3)))
+    guides: list[GuideExpression] = []
+    control = np.flatnonzero(groups.of_cell == -1)
+    rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
+    plan = () if design.strata is None else plan_strata(rows_of, control, design.strata)
+    replicates = None if design.replicates is None else ReplicateTests(design.replicates, control, design, shape)
+    mocks = None if design.mocks is None else MockTests(design.mocks, design, file.n_cells)
+    for genes, values in _columns_in_parts(file, counts):
+        reference = values[control]
+        controls.mean[genes] = reference.mean(axis=0, dtype=np.float64)
+        controls.variance[genes] = reference.var(axis=0, dtype=np.float64)
+        controls.detected[genes] = (reference > 0).mean(axis=0)
+        if design.strata is None:
+            for i, (of_genes, mean, _) in enumerate(compare_each((values[rows] for rows in rows_of), reference)):
+                p[i, genes], log2_fc[i, genes] = of_genes, log2_fold_change(mean, controls.mean[genes])
+        else:
+            pooled = compare_in_strata(values, plan, shape[0], compare_each)
+            p[:, genes], log2_fc[:, genes] = pooled.p_values(), log2_fold_change(*pooled.means())
+        if replicates is not None:
+            replicates.add(genes, values)
+        if mocks is not None:
+            mocks.add(genes, values, compare_here)
+        for i in range(len(rows_of)):
+            guides += _guides_of(file, groups, i, rows_of[i], values, genes, controls.mean)
+        if progress is not None:
+            progress(genes.stop / file.n_genes)
+    fdr = np.apply_along_axis(benjamini_hochberg, 1, p)
+    ordered = tuple(sorted(guides, key=lambda each: (each.target, each.guide)))
+    tested = None if replicates is None else replicates.finish(p)
+    shared = None if replicates is None or tested is None else (tested[1], replicates.shift)
+    of_mocks = None if mocks is None else mocks.finish(shared, log2_fold_change)
+    return GeneChanges(p, fdr, log2_fc, controls.mean, ordered, controls, None if tested is None else tested[0], of_mocks)
+
+
+def compare_cells(cells: np.ndarray, control: np.ndarray) -> Compared:
+    """Return each gene's p against the controls, the mean of its counts, and U; both of shape (n_cells, n_genes)."""
+    p, u = rank_sum_tests(import_rank_sum(), cells, control)
+    return p, cells.mean(axis=0, dtype=np.float64), u
+
+
+def compare_on_one_processor(cells: np.ndarray, control: np.ndarray) -> Compared:
+    """Return the result of `compare_cells`, while other comparisons use the other processors. Raise MissingPackage."""
+    import_rank_sum()  # imports numba too; otherwise the error for missing numba would name no requirements file
+    import numba
+
+    numba.set_num_threads(1)
+    return compare_cells(cells, control)
+
+
+def rank_sum_tests(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> tuple[Floats, Floats]:
+    """Return the p of each gene and the cells' U, of shape (n_genes,); cells and reference of shape (n, n_genes). p is NaN where
+    all values are 0."""
+    # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
+    # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
+    with _threads_for((len(cells) + len(reference)) * cells.shape[1]):
+        p, u = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
+    found = np.minimum(p, 1.0)
+    silent = np.flatnonzero(~cells.any(axis=0))
+    found[silent[~reference[:, silent].any(axis=0)]] = np.nan
+    return found, u
+
+
+@contextmanager
+def _threads_for(n_values: int) -> Iterator[None]:
+    """Let numba use one thread per VALUES_PER_THREAD values; more would wait for work, and waiting uses processors too."""
+    import numba
+
+    most = numba.get_num_threads()
+    numba.set_num_threads(max(1, min(most, n_values // VALUES_PER_THREAD)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(most)
+
+
+def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
+    """Return log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) if one is 0, NaN if both are 0; any shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change: Floats = np.log2(mean / control_mean)
+    change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
+    change[(control_mean > 0) & (mean == 0)] = -np.log2(FOLD_LIMIT)
+    return change
+
+
+def _guides_of(
+    file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, values: np.ndarray, genes: slice, control_mean: Floats
+) -> Iterator[GuideExpression]:
+    """Yield a target's expression in all its cells (rows) and by guide, if the target is among these genes (of values)."""
+    target = groups.targets[i]
+    if target not in file.genes:
+        return
+    position = file.genes.index(target)
+    if not genes.start <= position < genes.stop:
+        return
+    own = values[rows, position - genes.start].astype(np.float64)
+    yield GuideExpression(target, "", len(rows), float(own.mean()), float(control_mean[position]))
+    if groups.guides is not None:
+        names = groups.guides[rows].astype(str)
+        for guide in np.unique(names).tolist():
+            of_guide = own[names == guide]
+            yield GuideExpression(target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position]))
+
+
+def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
+    dense = max(1, DENSE_VALUES // file.n_cells)
+    start = 0
+    while start < file.n_genes:
+        together = int(np.searchsorted(np.cumsum(counts.stored[start:]), VALUES_IN_MEMORY, side="right"))
+        genes = slice(start, min(start + max(1, together), file.n_genes))
+        columns = _read_columns(file, genes, counts)
+        for first in range(0, columns.shape[1], dense):
+            last = min(first + dense, columns.shape[1])
+            # cells are selected many times, which is faster if a cell's values are contiguous
+            yield slice(start + first, start + last), columns[:, first:last].toarray(order="C")
+        del columns  # before the next are read
+        start = genes.stop
+
+
+def _read_columns(file: CellFile, genes: slice, counts: CountSummary) -> csc_matrix:
+    """Return the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0.
+
+    Each value is put where its gene's begin, so that nothing is held twice. Raise InputError if the file has other values than
+    before.
+    """
+    totals = counts.totals
+    factors = np.divide(COUNTS_PER_CELL, totals, out=np.zeros(len(totals)), where=totals > 0).astype(np.float32)
+    ends = np.concatenate([[0], np.cumsum(counts.stored[genes])])
+    values, cells = np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32)
+    free = ends[:-1].copy()
+    for rows, block in file.blocks():
+        part = csc_matrix(csr_matrix(block[:, genes], dtype=np.float32))
+        sizes = np.diff(part.indptr)
+        if (free + sizes > ends[1:]).any():
+            raise InputError(f"{file.path}: changed while it was read")
+        place = np.repeat(free - part.indptr[:-1], sizes) + np.arange(part.nnz)
+        of_cell = part.indices + rows.start
+        values[place], cells[place] = part.data * factors[of_cell], of_cell
+        free += sizes
+    if (free != ends[1:]).any():
+        raise InputError(f"{file.path}: changed while it was read")
+    return csc_matrix((values, cells, ends), shape=(file.n_cells, len(free)))

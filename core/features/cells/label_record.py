@@ -1,0 +1,102 @@
+"""A dataset's record of how its labels were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from core.base.label_marks import LabelMarks
+from core.features.cells.anndata_file import COUNTS_PER_CELL
+from core.features.cells.comparisons import ReplicateChanges
+from core.features.cells.confounders import describe_even
+from core.features.cells.differential_expression import FOLD_LIMIT
+from core.features.cells.labels import DOWN, LEFT_OUT, UP
+from core.features.cells.screen import NOT_SHRUNK, LabelSettings, ScreenLabels
+
+_TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
+_STRATA = "inside of strata of {}, pooled by van Elteren's weights"
+_REPLICATES = "and a moderated t test of pseudobulks of each {}, whose FDR has to be as low"
+_FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
+
+
+def _describe_test(labels: ScreenLabels) -> str:
+    """Describe the test."""
+    columns = [*labels.compared_within, *(("depth",) if labels.by_depth else ())]
+    words = [_TEST, *([_STRATA.format(" and ".join(columns))] if columns else [])]
+    found = labels.changes.replicates
+    return ", ".join([*words, *([] if found is None else [_REPLICATES.format(found.kind)])])
+
+
+def _replicate_record(labels: ScreenLabels, found: ReplicateChanges) -> dict[str, Any]:
+    """Return what replicates are, how many perturbations have some, and how many of them agree with an effect on average."""
+    effect = np.isin(labels.codes, (UP, DOWN)) & (found.n[:, None] > 0)
+    shares = (labels.agreeing / np.maximum(found.n, 1)[:, None])[effect]
+    return {
+        "kind": found.kind,
+        "perturbations": int((found.n > 0).sum()),
+        "median": float(np.median(found.n)),
+        "degrees_of_freedom": round(found.degrees, 1),
+        "agreement": float(shares.mean()) if len(shares) else None,
+        "all_agree": float((shares == 1).mean()) if len(shares) else None,
+    }
+
+
+def marks_of(record: Mapping[str, Any]) -> LabelMarks:
+    """Return how far labels can be trusted by their record."""
+    calibration, confounded = record["calibration"] or {}, record["left_out"]["confounded perturbations"]
+    return LabelMarks(calibration.get("false_share"), calibration.get("nominal"), len(confounded))
+
+
+def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
+    """Return a dataset's record of how its labels were made, as plain data."""
+    replicates, calibration = labels.changes.replicates, labels.calibration
+    groups, pairs = labels.groups, labels.pairs
+    failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
+    record = {
+        "settings": settings.identity(),
+        "columns": asdict(labels.conditions.columns),
+        "values": labels.conditions.names.record(),
+        "gene_names": labels.gene_names.column,
+        "within": list(labels.compared_within),
+        "strata": labels.n_strata,
+        "by_depth": labels.by_depth,
+        "replicates": None if replicates is None else _replicate_record(labels, replicates),
+        "calibration": None if calibration is None else calibration.record(),
+        "confounders": [each.line() for each in labels.conditions.confounders],
+        "even": describe_even(labels.conditions.even),
+        "test": _describe_test(labels),
+        "fold_change": _FOLD_CHANGE,
+        "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",
+        "note": NOT_SHRUNK,
+        "packages": {name: version(name) for name in ("anndata", "pdex")},
+        "cells": int(labels.conditions.is_chosen.sum()),
+        "control_cells": groups.n_control,
+        "genes": len(labels.genes),
+        "perturbations": len(groups.targets),
+        "whole_numbers": labels.counts.whole_numbers,
+        "left_out": {
+            "unassigned cells": groups.unassigned,
+            "cells that look like controls": groups.set_aside,
+            "cells without counts": groups.empty,
+            "perturbations of several genes": list(groups.multiple),
+            "perturbations with few cells": list(groups.small),
+            "confounded perturbations": list(groups.confounded),
+            "perturbations with few effects": [
+                pert
+                for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True)
+                if split < 0 and pert not in groups.confounded
+            ],
+            "pairs without a label": int((labels.codes == LEFT_OUT).sum()),
+        },
+        "targets_not_among_the_genes": list(groups.unknown),
+        "perturbations_in_batches_without_controls": list(groups.without_controls),
+        "failed_guides": failed["guide"].tolist(),
+        "missing_negatives": labels.sample.short,
+        "labels": {name: int((pairs["label"] == name).sum()) for name in ("up", "down", "none")},
+        "rows": len(pairs),
+    }
+    return {**record, **labels.of_table}

@@ -1,0 +1,161 @@
+"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each runs in its own process, in data/finetune/KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
+from pathlib import Path
+from typing import Annotated, Any
+
+from core.base.errors import InputError, NotFound, StateError
+from core.base.fields.record import read_options
+from core.base.fields.setting import setting
+from core.base.hashes import sha256_of
+from core.features.finetune import job_folder
+from core.features.finetune.examples import as_lines, cut
+from core.features.finetune.job_folder import FinetuneFolder, default_python, list_folders, refuse_missing_packages
+from core.features.finetune.merge import NAME as MANIFEST
+from core.features.finetune.merge import refuse_occupied
+from core.features.finetune.settings import BASE, FinetuneSettings, read_base
+from core.features.finetune.spec import FinetuneSpec, short_name
+from core.methods.prompts import C_PARAMETERS_B
+from core.runs.component_loader import default_dataset
+from core.runs.dependencies import load_pairs
+from core.runs.jobs.state import read_ending
+from core.runs.shared_settings import DatasetName
+from core.runs.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneRequest:
+    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
+
+    dataset: DatasetName = None
+    base: Annotated[
+        str | None, setting(f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model")
+    ] = None
+    options: Annotated[
+        Mapping[str, object], setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command")
+    ] = field(default_factory=dict)
+    out: Annotated[
+        Path | None,
+        setting("The folder of the merged model; by default one in the workspace.", where="command", changes_result=False),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinetunePlan:
+    """What a request comes to. train, validation: the files of examples."""
+
+    spec: FinetuneSpec
+    train: bytes
+    validation: bytes
+
+
+def plan(workspace: Workspace, request: FinetuneRequest) -> FinetunePlan:
+    """Return the plan of a request, without writing anything.
+
+    Raise InputError for settings, a base or labelled rows that are wrong.
+    """
+    base = read_base(request.base or BASE)
+    settings = read_options(FinetuneSettings, request.options)
+    dataset = default_dataset(workspace, request.dataset)
+    pairs = [pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"]
+    split = cut(pairs, settings["parts"], settings["seed"])
+    train, validation = as_lines(split.train, settings), as_lines(split.validation, settings)
+    spec = FinetuneSpec(
+        base=base,
+        dataset=dataset.id,
+        dataset_name=dataset.name,
+        data_sha256=sha256_of((train + b"\n" + validation).decode()),
+        train=len(split.train),
+        validation=len(split.validation),
+        left_out=split.left_out,
+        settings=settings,
+        out="",
+        most_parameters_b=C_PARAMETERS_B,
+    )
+    out = request.out or _folder(workspace) / spec.key / f"{short_name(base)}-finetuned"
+    return FinetunePlan(replace_in(spec, out=str(out.expanduser().absolute())), train, validation)
+
+
+def start(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
+    """Start a fine-tune in a separate process; return an existing finished one with the same settings.
+
+    One whose merged model is gone is made again. Raise MissingPackage without what requirements-train.txt pins, StateError if
+    the same is unfinished, or if something lies at the request's `out`.
+    """
+    workspace.refuse_if_read_only("finetune", request.base or BASE)
+    made = plan(workspace, request)
+    python = default_python()
+    refuse_missing_packages(python)
+    folder = FinetuneFolder(_folder(workspace) / made.spec.key)
+    if folder.exists:
+        status = folder.status()
+        if status.state != "done":
+            raise StateError(
+                f"fine-tune {folder.key}: the same fine-tune is {status.state} after "
+                f"{status.said.get('step', 0):,} steps, expected --resume to continue it"
+            )
+        if (Path(folder.spec().out) / MANIFEST).is_file():
+            return folder
+    refuse_occupied(Path(made.spec.out))
+    with workspace.change("finetune", made.spec.name) as (_, detail):
+        detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
+        folder.remove()
+        folder.create(made.spec, made.train, made.validation)
+    job_folder.start_training(folder, workspace.settings, python)
+    return folder
+
+
+def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
+    """Resume an unfinished fine-tune, by default the latest started, from its last complete checkpoint.
+
+    A running or finished one is returned unchanged.
+    """
+    workspace.refuse_if_read_only("resume fine-tune", key or "")
+    folder = find(workspace, key)
+    status = folder.status()
+    if status.is_live or status.state == "done":
+        return folder
+    python = default_python()
+    refuse_missing_packages(python)
+    with workspace.change("resume fine-tune", folder.spec().name) as (_, detail):
+        detail |= {"finetune": folder.key}
+    job_folder.start_training(folder, workspace.settings, python)
+    return folder
+
+
+def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
+    """Return every fine-tune of the workspace, the latest started first."""
+    return list_folders(_folder(workspace))
+
+
+def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
+    """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest. Raise NotFound."""
+    known = list_all(workspace)
+    if key is not None:
+        found = next((folder for folder in known if folder.key == key), None)
+    else:
+        found = next((folder for folder in known if folder.status().state != "done"), known[0] if known else None)
+    if found is None:
+        keys = ", ".join(folder.key for folder in known) or "none"
+        raise NotFound(f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}")
+    return found
+
+
+def result_of(folder: FinetuneFolder) -> dict[str, Any]:
+    """Return path, steps, loss and manifest of a fine-tune that is done. Raise StateError, with the cause, for any other."""
+    status, out = folder.status(), Path(folder.spec().out)
+    if status.state != "done":
+        cause = f": {status.cause}" if status.cause else ""
+        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}; --resume continues it")
+    if not (out / MANIFEST).is_file():
+        raise InputError(f"{out}: has lost its {MANIFEST}; remove the folder and start the fine-tune again")
+    ending = read_ending(folder.worker) or {}
+    return {"path": str(out), "steps": ending["steps"], "loss": ending["loss"], "manifest": str(out / MANIFEST)}
+
+
+def _folder(workspace: Workspace) -> Path:
+    return workspace.settings.data / "finetune"

@@ -1,0 +1,32 @@
+"""Jobs of the kind finetune: an open model is trained on labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.base.errors import DeskError
+from core.features.finetune import actions as finetunes
+from core.runs.jobs.kinds import Job, JobKind
+from core.runs.workspace import Workspace
+
+
+class FinetuneKind(JobKind):
+    """Fine-tunes, which lie in data/finetune."""
+
+    name, title, page, tab = "finetune", "fine-tune", "run", "Fine-tune"
+
+    def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
+        """Yield every fine-tune."""
+        for folder in finetunes.list_all(workspace):
+            view = {"tab": self.tab, "finetune": folder.key}
+            try:
+                yield self.job_in(folder.worker, folder.spec().name, view=view)
+            except DeskError as error:
+                yield self.job_in(folder.worker, state="crashed", cause=str(error), can_resume=False, view=view)
+
+    def resume(self, workspace: Workspace, job: Job) -> None:
+        """Go on from the last whole checkpoint."""
+        finetunes.resume(workspace, job.key)
+
+
+KIND = FinetuneKind()

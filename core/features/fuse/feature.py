@@ -1,0 +1,11 @@
+"""What the feature fuse brings."""
+
+from __future__ import annotations
+
+from core.base.feature import Feature, Page
+
+FEATURE = Feature(
+    "fuse",
+    "Runs fused by rank percentiles, with weights that move.",
+    pages=(Page("fuse", "Fuse", "tune", group="Score"),),
+)

@@ -1,0 +1,83 @@
+"""The explorer of a fusion on its page: its content, and the weights that it sends back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.base.hashes import sha256_of
+from core.features.fuse.explorer import component
+from core.features.fuse.explorer.content import FusionRows, make_content
+from core.features.fuse.page import fusion_controls
+from core.features.fuse.page.fusion_controls import FusionChoice
+from core.store.runs import Run
+from core.transfer.live_fusion import LiveFusion
+from core.ui import loaders
+
+KEY = "fusion-explorer"
+_CONTENT = "_explorer_content"  # session key: the explorer's last content, with the key of its fusion
+# The state, which changes with the weights: a few bytes, whereas the content may be a megabyte.
+_SAY_STATE = """export default ({ data }) => {
+  globalThis.fusionState = data;
+  document.dispatchEvent(new CustomEvent("fusion-state", { detail: data }));
+};"""
+_explorer = st.components.v2.component(
+    "fusion_explorer", html='<div class="place"></div>', css=component.style(), js=component.app_script()
+)
+_state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_STATE)
+
+
+def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> str:
+    """Show the explorer of a fusion without its state (see `say_state`); return the version of its content.
+
+    The weights that it sends are stored in the session, which the page reads in its next run.
+    """
+
+    def pack() -> bytes:
+        """Return the content as JSON behind its hash; app.js reads both."""
+        content = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
+        return sha256_of(content).encode() + content
+
+    packed = fusion_controls.keep(_CONTENT, choice, baseline, pack)
+
+    def take_weights() -> None:
+        sent = st.session_state[KEY]["weights"]
+        if sent is not None:
+            keep_weights(choice, sent)
+
+    _explorer(key=KEY, data=packed, on_weights_change=take_weights)
+    return packed[: hashlib.sha256().digest_size * 2].decode()
+
+
+def say_state(version: str, state: Mapping[str, Any], key: str) -> None:
+    """Send the explorer its weights and the server's results. key: differs if one run sends both."""
+    _state(key=f"{KEY}-{key}", data={"of": version, **state})
+
+
+def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
+    """Store the weights and the chosen component that a browser sent; ignore invalid ones."""
+    n, position = len(choice.others), sent.get("position")
+    de, up = (_read_weights(sent.get(name), n) for name in ("de", "up"))
+    if de is None or up is None:
+        return
+    for prefix, values in (("w_de", de), ("w_dir", up)):
+        st.session_state.update({f"{prefix}_{key}": value for key, value in zip(choice.others, values, strict=True)})
+    if isinstance(position, int) and 0 <= position < n:
+        st.session_state[fusion_controls.PLANE] = choice.others[position]
+
+
+def _read_weights(sent: object, n: int) -> list[float] | None:
+    """Return the n weights from 0 to 1 that a browser sent; None for anything else."""
+    values = [float(each) for each in sent if isinstance(each, int | float)] if isinstance(sent, list) else []
+    return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
+
+
+def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
+    """Return the names of a fusion's rows and components on its page."""
+    rows = loaders.run_rows(choice.base.id)
+    names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
+    return FusionRows(rows["pair_id"].tolist(), rows["pert"].tolist(), rows["gene"].tolist(), names, choice.others, baseline.name)

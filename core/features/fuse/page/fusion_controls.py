@@ -1,0 +1,235 @@
+"""The controls of Fuse: the components fused with the base run, their weights, and the rows among which percentiles are taken.
+
+Mixes: named weights, set by the explorer's buttons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.base.fields.record import make, options_of
+from core.features.fuse.explorer.prepare import Mix, starters
+from core.features.fuse.explorer.prepare import prepare_fusion as prepare
+from core.features.neighbours.page import space_builder
+from core.methods.cut_scores import fusion_protocols
+from core.methods.fusion_settings import FusionSettings
+from core.scoring.run_scores import RunRows
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.fusion import shares_of
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.live_fusion import LiveFusion
+from core.transfer.protocols import EvaluationProtocol
+from core.ui import loaders, neighbour_controls
+from core.ui.cached_components import CachedComponents
+from core.ui.linked import choose_one, choose_several, keep_one, keep_shares
+from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings
+from core.ui.shell import PageContext
+from core.ui.widgets import as_text
+
+T = TypeVar("T")
+WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
+PLANE = "id-plane"  # session key: the component whose weights the weight map changes
+KNN, NEIGHBOURS = "knn", "Neighbours"  # the id of the live kNN among ids of runs, and its title on pages
+_PREPARED = "_prepared"  # session key: the fusion on screen, with its key
+_FUSION = {option.name: option for option in options_of(FusionSettings)}
+NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")  # what the page's run, the explorer and each component's control set
+# Keys of the widgets whose values presets have besides weights.
+KEYS = tuple(key_of(option, "") for name, option in _FUSION.items() if name not in (*NOT_HERE, "with"))
+_UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}  # fields of settings whose components are still unknown
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChoice:
+    """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN, with settings `knn`), and their
+    weights. w_de, w_dir: one for each other component, with a sum of at most 1. how: the other settings, without components.
+    """
+
+    dataset: Dataset
+    base: Run
+    others: tuple[str, ...]
+    knn: KnnSettings | None
+    w_de: tuple[float, ...]
+    w_dir: tuple[float, ...]
+    how: FusionSettings
+    labelled: bool
+
+    def settings(self) -> FusionSettings:
+        """Return the components, the live kNN given by its settings."""
+        parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
+        return replace(self.how, base=self.base.id, others=parts, w_de=self.w_de, w_dir=self.w_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The parts of the page from top to bottom. The settings are drawn first but placed below the explorer."""
+
+    components: DeltaGenerator
+    baseline: DeltaGenerator
+    explorer: DeltaGenerator
+    saving: DeltaGenerator
+    offers: DeltaGenerator
+    settings: DeltaGenerator
+    remarks: DeltaGenerator
+
+
+def make_places() -> Places:
+    """Return empty places."""
+    components, baseline = st.columns([0.68, 0.32], vertical_alignment="bottom")
+    explorer, saving, offers = st.container(), st.container(), st.container()
+    settings = st.container()
+    return Places(components, baseline, explorer, saving, offers, settings, st.container())
+
+
+def show_fusion_controls(context: PageContext, dataset: Dataset, base: Run, places: Places) -> FusionChoice | None:
+    """Show the controls and return the choice; show a sentence and return None if there is nothing to fuse yet."""
+    spaces = neighbour_controls.usable_spaces(dataset)
+    names = {run.id: run.name for run in context.runs}
+    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
+    titles = ({KNN: NEIGHBOURS} if spaces else {}) | same_rows
+    if not spaces:
+        with places.offers:
+            space_builder.offer(context)
+    if not titles:
+        return None
+    with places.components:
+        label = f"Fuse {as_text(base.name)} with"
+        others = choose_several(st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].about.help)
+        if not others:
+            st.markdown("Choose at least one component to fuse with it.")
+            return None
+    with places.settings.expander("Ranks and neighbours: settings", icon=":material/tune:"):
+        found = _show_settings(dataset, base, context.runs, others)
+    if KNN in others and found.knn is None:
+        places.components.markdown("Choose at least one gene space, in the settings below.")
+        return None
+    labelled = bool(loaders.run_rows(base.id)["label"].notna().any())
+    even = round(1 / (len(others) + 1), 2)
+    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
+    values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
+    w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
+    return replace(found, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
+
+
+def _show_settings(dataset: Dataset, base: Run, runs: Sequence[Run], others: Sequence[str]) -> FusionChoice:
+    """Show all settings but the weights; return the choice without weights."""
+    first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
+    reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
+    how: dict[str, Any] = {"reference": reference}
+    if knn_ids() & {*others}:
+        how["by_support"] = choose_title(second.segmented_control, _FUSION["by_support"], required=True)
+    with third:
+        rest = names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support"))
+        how |= show_settings(FusionSettings, "", rest)
+    knn = None
+    if KNN in others:
+        training = loaders.count_labelled(base.id, "training") > 0
+        knn = neighbour_controls.choose_settings(dataset, neighbour_controls.usable_spaces(dataset), training=training)
+    how["reference_runs"] = _show_references(base, others, runs) if reference == "train" else {}
+    return FusionChoice(dataset, base, (), knn, (), (), make(FusionSettings, how, **_UNWEIGHTED), labelled=False)
+
+
+def knn_ids() -> set[str]:
+    """Return the ids of the components that are a kNN: runs, and the live one."""
+    return {KNN, *(run.id for run in loaders.all_runs() if run.method == "knn")}
+
+
+def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
+    """Return the weights of a choice in the form of the explorer's state."""
+    return {
+        name: [st.session_state[f"{prefix}_{key}"] for key in choice.others]
+        for name, (_, prefix) in zip(("de", "up"), WEIGHTS, strict=True)
+    }
+
+
+def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
+    """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
+    labelled = {run.id: run.name for run in runs if loaders.count_labelled(run.id, "training")}
+    needing = [base.id, *(key for key in others if key not in knn_ids())]
+    chosen = {}
+    for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
+        found = choose_one(
+            column.selectbox,
+            f"reference_{key}",
+            f"{as_text(title_of(key))}: percentiles against",
+            labelled,
+            key if key in labelled else None,
+            index=0 if key in labelled else None,
+            placeholder="choose a run on labelled rows",
+        )
+        if found is not None:
+            chosen[key] = found
+    return chosen
+
+
+def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
+    """Return everything that a fusion and its comparison depend on except the weights, as a cache key."""
+    runs = [choice.base.id, *choice.others, *choice.how.references.values(), baseline.id]
+    versions = loaders.versions_of(run for run in runs if run != KNN)
+    return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions  # its mapping has no hash
+
+
+def keep(name: str, choice: FusionChoice, baseline: Run, compute: Callable[[], T]) -> T:
+    """Return a value of the fusion on screen, computed again only if more than its weights changed. name: its session key."""
+    key = key_against(choice, baseline)
+    kept: tuple[Any, T] | None = st.session_state.get(name)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[name] = key, compute()
+    return kept[1]
+
+
+def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
+    """Return the prepared fusion, cached while only its weights change.
+
+    Raise InputError as `load_components` does.
+    """
+    components = CachedComponents(choice.dataset)
+    return keep(_PREPARED, choice, baseline, lambda: prepare(components, choice.settings(), rows_of_baseline(choice, baseline)))
+
+
+def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
+    """Return the protocols that keep labels away from the components."""
+    return fusion_protocols(choice.settings(), CachedComponents(choice.dataset))
+
+
+def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
+    """Return the baseline's predictions for the rows of the base. It has all of them."""
+    rows = loaders.scored_rows(baseline.id)
+    ids = loaders.run_rows(choice.base.id)["pair_id"]
+    return rows if baseline.id == choice.base.id else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
+
+
+def title_of(key: str) -> str:
+    """Return the title of a component on pages: its run's name, or that of the live kNN."""
+    return next((run.name for run in loaders.all_runs() if run.id == key), NEIGHBOURS)
+
+
+def moved_component(choice: FusionChoice) -> int:
+    """Return the index, among the other components, of the one whose weights the weight map changes."""
+    titles = {key: title_of(key) for key in choice.others}
+    return choice.others.index(keep_one("plane", titles, choice.others[0]))
+
+
+PAGE = "what-if"  # whose presets the saved mixes are
+
+
+def of_choice(choice: FusionChoice) -> list[Mix]:
+    """Return the mixes of the chosen components: the standard ones, and saved ones with the settings on screen."""
+    saved = [_as_mix(choice, name, values) for name, values in loaders.all_presets(PAGE).items()]
+    return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
+
+
+def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
+    """Return a saved preset as a mix; None if its components or settings differ from those on screen."""
+    keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
+    weights = {key for part in keys for key in part}
+    settings = {key: value for key, value in values.items() if key not in weights}
+    if not weights <= values.keys() or any(st.session_state.get(key, value) != value for key, value in settings.items()):
+        return None
+    return Mix(name, *(tuple(float(values[key]) for key in part) for part in keys))

@@ -1,0 +1,316 @@
+"""The tables of a run's bundle: how they are written to the same bytes each time, and which values their columns may hold.
+
+Each is a parquet file without compression, so that no part unpacks to more than its own size. Lists of
+words (flags, findings) are joined by blanks.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from core.base.errors import InputError, UnsafeFile
+from core.base.file_io import UnnamedFile
+from core.base.parquet_walk import read_chunks, text_bytes
+from core.base.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
+from core.base.texts import quote
+from core.base.types import Flag
+
+LARGE = ("trace_event", "evidence", "call")  # the parts that hold a run's texts, which there may be no room for in memory
+BATCH_ROWS = 2_000
+
+
+class PartFile:
+    """A part in its parquet file, which is read some thousand rows at a time.
+
+    Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims to hold more content than its bytes
+    can; `to_batches` does so too.
+    """
+
+    def __init__(self, file: IO[bytes], part: str, where: str) -> None:
+        self.file, self._part, self._where = file, part, where
+        self._size = file.seek(0, io.SEEK_END)
+        with _as_parquet_errors(where):
+            self.num_rows = _checked_rows(file, part, where, self._size)
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, of all or of some columns."""
+        schema = SCHEMAS[self._part]
+        chosen = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+        texts = [field.name for field in chosen if field.type == pa.string()]
+        n_rows = n_bytes = 0
+        with _as_parquet_errors(self._where):
+            self.file.seek(0)
+            for batch in self._decode(chosen.names, texts):
+                table = pa.table(batch)
+                table.validate(full=True)
+                n_rows += table.num_rows
+                n_bytes += sum(text_bytes(table[name]) for name in texts)
+                _refuse_larger(n_bytes, self._size, self._where)
+                table = table.cast(chosen)
+                table.validate(full=True)
+                yield from table.combine_chunks().to_batches()
+        if n_rows != self.num_rows:
+            raise InputError(f"{self._where}: {n_rows:,} rows, but it says {self.num_rows:,}")
+
+    def _decode(self, names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield rows as Arrow reads them. A reader keeps every text of a group of rows, so that each group has its own."""
+        for group in range(parquet.read_metadata(self.file).num_row_groups):
+            # As dictionaries, a text that is repeated a million times takes no more room than in the file.
+            opened = parquet.ParquetFile(self.file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False)
+            yield from opened.iter_batches(BATCH_ROWS, [group], names, use_threads=False)
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """Return some columns of all rows."""
+        return pa.Table.from_batches(self.to_batches(names), pa.schema([SCHEMAS[self._part].field(name) for name in names]))
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self.select([name])[name]
+
+
+Parts = Mapping[str, PartFile]
+
+
+def _schema(table: TableSchema) -> pa.Schema:
+    return pa.schema(
+        pa.field(column.name, pa.type_for_alias(ARROW_TYPES[column.kind]), nullable=column.missing != "never")
+        for column in table.columns
+    )
+
+
+SCHEMAS: Mapping[str, pa.Schema] = {part: _schema(table) for part, table in TABLES.items()}
+_LINKS = (  # every value of the first stands in the second
+    ("trace_event", "pair_id", "prediction", "pair_id"),
+    ("row_evidence", "pair_id", "prediction", "pair_id"),
+    ("row_call", "pair_id", "prediction", "pair_id"),
+    ("row_evidence", "evidence", "evidence", "id"),
+    ("evidence", "id", "row_evidence", "evidence"),
+    ("row_call", "call", "call", "id"),
+    ("call", "id", "row_call", "call"),
+)
+_NOTE_ID = "^[0-9a-f]{12}$"
+_LISTED = "^([a-z_]+( [a-z_]+)*)?$"
+_SHORT_JSON, _MOST_SEEN = 1_000, 10_000  # characters of a JSON text that is not checked twice; how many of these
+_MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
+
+
+def write_part(pieces: Iterable[pa.Table], part: str, where: str) -> PartFile:
+    """Return a part in a file of its own, each piece as a group of rows.
+
+    Equal pieces give equal bytes, however many chunks they consist of. pieces: have the columns of the part, and may have more.
+    """
+    file = UnnamedFile()
+    how: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    with parquet.ParquetWriter(file, SCHEMAS[part], **how, store_schema=False) as writer:
+        for piece in pieces:
+            writer.write_table(piece.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks())
+    return PartFile(file, part, where)
+
+
+@contextmanager
+def _as_parquet_errors(where: str) -> Iterator[None]:
+    """Raise InputError for what Arrow raises on a file that is damaged."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{where}: cannot be read as parquet ({reason})") from error
+
+
+def _checked_rows(file: IO[bytes], part: str, where: str, size: int) -> int:
+    """Return the number of rows that a file says to have."""
+    file.seek(0)
+    metadata = parquet.read_metadata(file)
+    _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
+    rows = int(metadata.num_rows)
+    _refuse_larger(rows, size, where)
+    kinds = {chunk.codec for chunk in read_chunks(file, where)} - {"UNCOMPRESSED"}
+    if kinds:
+        raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
+    return rows
+
+
+def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) -> None:
+    if actual.equals(expected):
+        return
+    columns, wanted = (
+        [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
+        for schema in (actual, expected)
+    )
+    odd = [column for column in columns if column not in wanted]
+    message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(wanted)}"
+    raise InputError(f"{where}: {message}, in this order")
+
+
+def _refuse_larger(claimed: int, size: int, where: str) -> None:
+    if claimed > size:
+        raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what they are")
+
+
+def check(parts: Parts, where: str) -> None:
+    """Raise InputError for the first value in the parts that no run can have."""
+    for part, table in parts.items():
+        _refuse_repeated(table, part, where)
+        seen: set[str] = set()
+        start = 0
+        for batch in table.to_batches():
+            for column in TABLES[part].columns:
+                _check_column(part, column, batch[column.name], f"{where}/{part}, {column.name}", start, seen)
+            start += batch.num_rows
+    _check_predictions(parts["prediction"], f"{where}/prediction")
+    for part, name, other, key in _LINKS:
+        unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
+        _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
+
+
+def _refuse_repeated(table: PartFile, part: str, where: str) -> None:
+    key = list(TABLES[part].key)
+    distinct = table.select(key).group_by(key).aggregate([]).num_rows
+    if distinct != table.num_rows:
+        raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(key)} of another")
+
+
+def _check_column(part: str, column: Column, values: pa.Array, where: str, start: int, seen: set[str]) -> None:
+    """Check some values of a column, the first of which is that of row `start`. seen: JSON texts that were checked."""
+
+    if column.kind in ("index", "count", "total"):  # the type excludes what is too large
+        _refuse_rows(pc.less(values, 0), values, where, "0 or more", start)
+    if column.kind == "share":
+        _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1", start)
+    if column.kind == "number":
+        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number", start)
+    if column.choices:
+        known = pa.array([*column.choices, None], pa.string())
+        _refuse_rows(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices), start)
+    if column.kind == "words":
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them", start)
+    if part == "note" and column.name == "id":
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits", start)
+    if column.name == "pair_id" or (part == "note" and column.name == "author"):
+        _refuse_rows(pc.equal(values, ""), values, where, "a text", start)
+    if column.kind in ("json", "json text"):
+        for text in pc.unique(values).to_pylist():
+            if text in seen:
+                continue
+            if not is_json_object(text):
+                raise InputError(f"{where}: {quote(text)}, expected a JSON object of finite numbers")
+            if len(text) <= _SHORT_JSON and len(seen) < _MOST_SEEN:
+                seen.add(text)
+
+
+def _check_predictions(table: PartFile, where: str) -> None:
+    flags = {word for text in pc.unique(table["flags"]).to_pylist() for word in text.split()}
+    if unknown := sorted(flags - set(Flag)):
+        raise InputError(f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a later version's")
+    failed = pc.is_valid(table["error"])
+    of_reading = pc.fill_null(pc.equal(table["p_source"], "none"), False)
+    for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
+        lacking = failed if name == "p_source" else pc.or_(failed, of_reading)
+        odd = pc.equal(pc.is_valid(table[name]), lacking)
+        _refuse_rows(odd, table[name], f"{where}, {name}", "a value, unless the row failed or is one of a reading")
+    total = pc.add(table["prediction_up"], table["prediction_down"])
+    _refuse_rows(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
+    odd = pc.and_(pc.or_(failed, of_reading), pc.is_valid(table["p_up_given_de"]))
+    _refuse_rows(odd, table["p_up_given_de"], f"{where}, p_up_given_de", "none")
+
+
+def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str, start: int = 0) -> None:
+    """Raise InputError for the first wrong row; a missing value is never wrong. start: the place of the first value."""
+    at = pc.index(wrong, True).as_py()
+    if at >= 0:
+        raise InputError(f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
+
+
+def have_same_rows(one: PartFile, other: PartFile, part: str) -> bool:
+    """Return whether two parts hold the same rows in the same order, apart from what the audit found."""
+    left, right = (
+        (_without_audit(pa.table(batch), part) for batch in rows.to_batches() if batch.num_rows) for rows in (one, other)
+    )
+    a, b = next(left, None), next(right, None)
+    while a is not None and b is not None:
+        n = min(a.num_rows, b.num_rows)
+        if not a.slice(0, n).equals(b.slice(0, n)):
+            return False
+        a = a.slice(n) if a.num_rows > n else next(left, None)
+        b = b.slice(n) if b.num_rows > n else next(right, None)
+    return a is None and b is None
+
+
+def _without_audit(table: pa.Table, part: str) -> pa.Table:
+    """Return a part's table without the audit's results: the findings in events, and the flag of rows with a collapsed role."""
+    if part == "trace_event":
+        return table.drop_columns(["findings"])
+    if part == "prediction":
+        flags = pc.utf8_trim_whitespace(pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", ""))
+        return table.set_column(table.schema.get_field_index("flags"), "flags", flags)
+    return table
+
+
+def is_json_object(text: str) -> bool:
+    """Return whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
+    try:
+        value = json.loads(text, parse_int=_parse_int)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict)
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("too long a number")
+    return int(digits)
+
+
+def count_rows(predictions: PartFile, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
+    """Return the counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens, tokens_unknown."""
+    failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
+    flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
+    return {
+        "done": predictions.num_rows - failed,
+        "failed": failed,
+        "fallbacks": sum(not words.isdisjoint(fallbacks) for words in flags),
+        "collapsed": sum(Flag.ROLE_COLLAPSE in words for words in flags),
+        "tokens": pc.sum(predictions["tokens"]).as_py(),
+        "tokens_unknown": predictions["tokens"].null_count,
+    }
+
+
+def select_rows(parts: Parts, keep: pa.Array) -> dict[str, Iterable[pa.RecordBatch]]:
+    """Return the rows of each part that are kept, and what belongs to them; notes on the run stay.
+
+    keep: one value per prediction.
+    """
+    left_out = parts["prediction"]["pair_id"].filter(pc.invert(keep))
+    if not len(left_out):  # else each batch of a large part would be looked up among all links
+        return {part: rows.to_batches() for part, rows in parts.items()}
+    selected: dict[str, Iterable[pa.RecordBatch]] = {}
+    for part, rows in parts.items():
+        if not TABLES[part].shared:
+            selected[part] = _filter_rows(rows, "pair_id", left_out, are_kept=False)
+            continue
+        links = parts[f"row_{part}"].select(["pair_id", part])
+        used = links.filter(pc.invert(pc.is_in(links["pair_id"], value_set=left_out)))[part]
+        selected[part] = _filter_rows(rows, "id", used, are_kept=True)
+    return selected
+
+
+def _filter_rows(rows: PartFile, column: str, values: pa.ChunkedArray, *, are_kept: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the rows whose value of a column is in a set, or those whose value is not."""
+    for batch in rows.to_batches():
+        found = pc.is_in(batch[column], value_set=values)
+        yield batch.filter(found if are_kept else pc.invert(found))
+
+
+def contains_text(parts: Parts, text: str) -> bool:
+    """Return whether a text stands in any column of texts."""
+    batches = (batch for part in parts.values() for batch in part.to_batches())
+    columns = (batch[field.name] for batch in batches for field in batch.schema if field.type == pa.string())
+    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)

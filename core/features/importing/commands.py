@@ -1,0 +1,195 @@
+"""Commands that bring rows in and take them out: demo, import, fetch, undo, export."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Annotated, Literal
+
+import typer
+
+from core.base.errors import InputError
+from core.base.file_io import write_by
+from core.base.result import plain
+from core.base.roles import TableOptions
+from core.base.texts import printable, table_lines
+from core.cli import names
+from core.cli.base import Replace, say, say_progress, show, show_list
+from core.cli.lazy_group import Output
+from core.cli.names import RunName
+from core.cli.progress import working
+from core.features.demo import actions as demo_actions
+from core.features.importing import actions as imports
+from core.features.importing import bundle_actions, previews
+from core.features.importing import export as export_action
+from core.features.importing import undo as undo_action
+from core.runs.workspace import Workspace
+from core.store import datasets
+
+app = typer.Typer()
+
+
+@app.command()
+def demo(context: typer.Context) -> None:
+    """Create the simulated demo: a dataset with its runs."""
+    made = demo_actions.make_demo(context.obj)
+    names = [run.name for run in made]
+    show({"dataset": datasets.DEMO, "runs": names}, f"dataset {datasets.DEMO}: {', '.join(names)}")
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders; recognised by content.")],
+    name: Annotated[str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset that the rows belong to.", autocompletion=names.complete_dataset)
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
+    replace: Replace = False,
+    de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
+    direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
+    epochs: Annotated[
+        Literal["mean", "first"], typer.Option(help="Logs of Inspect AI: how several epochs of a row are combined.")
+    ] = "mean",
+    zeros: Annotated[
+        Literal["score", "not-covered"] | None,
+        typer.Option(help="External scores: what an exact 0 means; by default, a score."),
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Tables: which column is what; the others are guessed.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Tables: only the rows with this value.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported; write nothing.")] = False,
+    recursive: Annotated[
+        bool,
+        typer.Option(
+            "--recursive", help="Read a folder completely even if it is a disk's root, contains the home folder or is huge."
+        ),
+    ] = False,
+) -> None:
+    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces.
+
+    External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de and --dir name columns."""
+    table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction, epochs, zeros or "", table)
+    if dry_run:
+        show_previews(previews.preview_paths(context.obj, paths, options, recursive=recursive))
+        return
+
+    with working("looking for files") as step:
+
+        def say_file(share: float, what: str) -> None:
+            step(f"{share:4.0%} {what}")
+
+        found = imports.import_paths(context.obj, paths, options, recursive=recursive, on_file=say_file)
+    show_imports(found)
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    parts = [text.partition("=") for text in texts]
+    for text, (name, _, value) in zip(texts, parts, strict=True):
+        if not name or not value:
+            raise InputError(f"{option} {text}: expected a name, = and a value")
+    return {name: value for name, _, value in parts}
+
+
+def show_previews(made: Sequence[previews.Preview]) -> None:
+    """Print what an import would do; exit with 1 if a file could not be imported."""
+    lines: list[str] = []
+    for preview in made:
+        lines += [f"{preview.path}: {preview.sentence or preview.kind}", *table_lines(preview.lines())]
+        lines += [f"{preview.rejected:,} rows rejected"] * bool(preview.rejected)
+        lines += preview.notes
+        if preview.message:
+            say(preview.message)
+    show({"preview": [plain(preview) for preview in made]}, "\n".join(map(printable, lines)))
+    if any(preview.fails for preview in made):
+        raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    context: typer.Context,
+    group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa", help="Which files.")],
+) -> None:
+    """Download public files, pinned and checked, and import them."""
+    show_imports(imports.fetch_and_import(context.obj, group, _say_progress))
+
+
+def _say_progress(name: str, done: int, total: int) -> None:
+    if done in (0, total):
+        say_progress(f"{name}: {done:,} of {total:,} bytes")
+
+
+def show_imports(outcomes: list[imports.Imported]) -> None:
+    """Print what came of each file; exit with 1 if one of them was not imported."""
+    for outcome in outcomes:
+        if outcome.message:
+            say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")
+        for row in outcome.rejected:
+            say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
+    names = ("path", "kind", "name", "rows", "new", "organism")
+    records = [{**{name: getattr(o, name) for name in names}, "rejected": len(o.rejected)} for o in outcomes]
+    show_list("imported", records, ("kind", "name", "rows", "rejected", "path"), "")
+    if any(outcome.kind == "failed" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    what: Annotated[
+        str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.", autocompletion=names.complete_import)
+    ],
+    with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
+) -> None:
+    """Undo an import: delete its rows and runs."""
+    done = undo_action.undo(context.obj, what, with_runs=with_runs)
+    show({"undone": done.file, "kind": done.kind, "rows": done.rows}, f"{done.file}: undone, {done.rows:,} rows")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    run: RunName,
+    form: Annotated[
+        Literal[export_action.RunFormat, "bundle"],
+        typer.Option("--format", help="The format of the rows, or a bundle: the run with all its parts, for `import` elsewhere."),
+    ] = "csv",
+    with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    replace: Replace = False,
+) -> None:
+    """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads.
+
+    As bundle, everything: predictions, traces, evidence, calls and notes.
+    """
+    if out is None and (form in ("parquet", "eval", "bundle") or Output.as_json):
+        raise InputError(f"export {run}: --format {form}{' --json' if Output.as_json else ''} needs --out FILE")
+    if form == "bundle":
+        assert out is not None
+        if with_traces:
+            raise typer.BadParameter("has no effect on a bundle, which holds the traces", param_hint="--traces")
+        _export_bundle(context.obj, run, out, replace)
+        return
+
+    def write_to(file: IO[bytes]) -> int:
+        return export_action.export_into(file, context.obj, run, form, with_traces=with_traces)
+
+    if out is None:
+        write_to(sys.stdout.buffer)
+        return
+    n = write_by(write_to, out, replace=replace)
+    show({"path": str(out), "rows": n}, f"{out}: {n:,} rows")
+
+
+def _export_bundle(workspace: Workspace, run: str, out: Path, replace: bool) -> None:
+    from core.features.submissions.commands import problem_lines, problem_records
+
+    written = bundle_actions.write_bundle_file(workspace, run, out, replace=replace)
+    result = {"path": str(out), "sha256": written.sha256, "problems": problem_records(written.problems)}
+    show(result, "\n".join([f"{out}: {written.sha256}", *problem_lines(written.problems)]))

@@ -1,0 +1,283 @@
+"""What a file is, by its content: a table of rows, a run's bundle, a knowledge pack or a gene space."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from core.base.archives import Content, open_content
+from core.base.compressed import plain_file
+from core.base.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
+from core.base.file_io import read_file, read_head, temporary_folder
+from core.base.file_limits import MAX_UNPACKED_BYTES
+from core.base.hashes import sha256_of
+from core.base.roles import AS_GUESSED, TableOptions
+from core.base.system_errors import explain, in_words
+from core.base.tables import first_character
+from core.base.texts import is_encodable, shorten
+from core.base.types import Rejected
+from core.embeddings.load import FORMATS, is_checkpoint, load_space
+from core.embeddings.space import Space
+from core.features.cells.other_cells import is_zarr
+from core.features.importing.bundles import Bundle, is_bundle, read_bundle
+from core.features.importing.external_scores import ScoreTable
+from core.features.importing.gene_set_files import kind_of_gene_sets, read_gene_sets
+from core.features.importing.inspect_logs import Epochs
+from core.features.importing.knowledge_packs import Pack, read_knowledge, read_knowledge_path
+from core.features.importing.other_formats import refuse_other_format, refuse_other_json
+from core.features.importing.pairs import PairTable
+from core.features.importing.reader import read_path
+from core.features.importing.submissions import SubmissionTable
+from core.runs.audited_rows import AuditedRows, RowSpool
+
+MOST_FILES = 10_000  # in folders that are not meant to be read whole
+_SAY_RECURSIVE = "--recursive imports all of it"
+_OF_SYSTEM = frozenset(
+    (
+        *(
+            "bin",
+            "boot",
+            "dev",
+            "etc",
+            "home",
+            "lib",
+            "lib32",
+            "lib64",
+            "media",
+            "mnt",
+            "opt",
+            "proc",
+            "root",
+            "run",
+            "sbin",
+            "srv",
+        ),
+        *("sys", "tmp", "usr", "var", "Applications", "Library", "System", "Users", "Volumes", "private"),
+    )
+)
+_CHUNK_BYTES = 1 << 20
+_FIRST_LINE = 1 << 12  # bytes that are searched for names of columns
+_PICKLE = b"\x80"
+
+
+@dataclass(frozen=True, slots=True)
+class PackFile:
+    """A knowledge pack and its bytes."""
+
+    pack: Pack
+    content: bytes
+    kind: str
+    sha256: str
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpaceFile:
+    """A gene space; its hash is of symbols and vectors, which are the same in every format."""
+
+    kind: ClassVar[str] = "embedding"
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
+    space: Space
+
+    @property
+    def sha256(self) -> str:
+        return self.space.sha256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BundleFile:
+    """A run's bundle; sha256: of its file."""
+
+    kind: ClassVar[str] = "bundle"
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
+    bundle: Bundle
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmissionFile:
+    """A submission, a log or a run of external scores. rows: its rows, of which `table` has none."""
+
+    table: SubmissionTable
+    rows: AuditedRows
+
+    @property
+    def kind(self) -> str:
+        return self.table.kind
+
+    @property
+    def sha256(self) -> str:
+        return self.table.sha256
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        return self.table.rejected
+
+
+FileContent = PairTable | SubmissionFile | ScoreTable | BundleFile | PackFile | SpaceFile
+
+
+def header_of(content: FileContent) -> tuple[str, ...]:
+    """Return the columns of a table of pairs, predictions or scores as its file names them; () for other files."""
+    rows = content.table if isinstance(content, SubmissionFile) else content
+    return rows.header if isinstance(rows, PairTable | SubmissionTable | ScoreTable) else ()
+
+
+class FoundFile(NamedTuple):
+    """A file to import. chosen: whether a person named it. problem: why it cannot be opened, else ""."""
+
+    path: Path
+    chosen: bool
+    problem: str = ""
+
+
+def expand(paths: list[Path], *, recursive: bool = False) -> list[FoundFile]:
+    """Return every file, all files below a folder, and each checkpoint's folder.
+
+    Links that lead nowhere, back to a folder above them or to one that was looked into before, and folders that cannot be opened,
+    with their problem. Raise InputError for a path that is not there, and unless `recursive` for a folder that people import by
+    mistake: the root of a disk, the home folder or one above it, a system folder, or one with too many files.
+    """
+    for path in paths:
+        _refuse_missing(path)
+        if not recursive:
+            _refuse_whole_disk(path)
+    found: list[FoundFile] = []
+    seen: set[tuple[int, int]] = set()
+    to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
+    while to_look_at:  # a list, since folders may be nested deeper than calls
+        if not recursive and len(found) + len(to_look_at) > MOST_FILES:
+            raise InputError(
+                f"{shorten(', '.join(map(str, paths)), 300)}: more than {MOST_FILES:,} files, expected fewer; {_SAY_RECURSIVE}"
+            )
+        path, chosen, above = to_look_at.pop()
+        problem = "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
+        try:
+            if problem or not path.is_dir() or is_checkpoint(path) or is_zarr(path):
+                found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
+                continue
+            status = path.stat()
+            here = (status.st_dev, status.st_ino)
+            if here in above:
+                found.append(FoundFile(path, chosen, "a link to a folder above it"))
+                continue
+            if here in seen and path.is_symlink():
+                found.append(FoundFile(path, chosen, "a link to a folder that is read already"))
+                continue
+            seen.add(here)
+            inside = sorted((p for p in path.iterdir() if not p.name.startswith(".")), reverse=True)
+        except OSError as error:
+            found.append(FoundFile(path, chosen, str(explain(error))))
+            continue
+        to_look_at += [(each, False, above | {here}) for each in inside]
+    return found
+
+
+def _refuse_whole_disk(path: Path) -> None:
+    """Raise InputError for a folder that is more than anybody means by "this folder"."""
+    place = path.resolve()
+    home = Path.home().resolve()
+    if os.path.ismount(place):
+        what = "the root of a disk"
+    elif place == home or place in home.parents:
+        what = "the home folder" if place == home else f"a folder that contains the home folder {home}"
+    elif place.parent == Path(place.anchor) and place.name in _OF_SYSTEM:
+        what = "a system folder"
+    else:
+        return
+    if place.is_dir():
+        raise InputError(f"{path}: {what}, expected a folder of files to import; {_SAY_RECURSIVE}")
+
+
+def _refuse_missing(path: Path) -> None:
+    try:
+        if "\0" in str(path) or not path.exists():
+            raise InputError(f"{str(path)[:300]}: no such file or folder")
+    except OSError as error:
+        raise InputError(str(explain(error, str(path)[:300]))) from error
+
+
+def _problem_of_link(path: Path) -> str:
+    return f"a link to {os.readlink(path)!r}, which does not exist" if path.is_symlink() and not path.exists() else ""
+
+
+def recognise(path: Path, epochs: Epochs = "mean", options: TableOptions = AS_GUESSED) -> FileContent:
+    """Return the content of a file or of a checkpoint's folder. epochs: see `read_log`. options: of a table.
+
+    Raise UnknownFormat, UnsafeFile or InputError.
+    """
+    try:
+        if path.is_dir():
+            refuse_other_format(path, str(path))
+            return SpaceFile(load_space(path, path.name))
+        return _recognise_file(path, path.name, epochs, options)
+    except OSError as error:  # of a file that was readable at first
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def recognise_upload(content: Content, name: str, options: TableOptions = AS_GUESSED) -> FileContent:
+    """As `recognise`, from bytes or from a file that is open."""
+    with in_words(tempfile.gettempdir()), temporary_folder("upload") as folder:
+        path = folder / Path(name).name
+        with path.open("wb") as out:
+            shutil.copyfileobj(open_content(content), out, _CHUNK_BYTES)
+        return _recognise_file(path, name, "mean", options)
+
+
+def _recognise_file(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+    refuse_other_format(path, name)
+    kind = kind_of_gene_sets(path, name)
+    if kind is not None:
+        content = read_gene_sets(path, name, kind)
+        pack = read_knowledge(content, name)
+        return PackFile(pack, content, pack.kind, pack.sha256)
+    with plain_file(path, name) as (plain, bare):
+        return _recognise_plain(plain, bare, epochs, options)
+
+
+def _recognise_plain(path: Path, name: str, epochs: Epochs, options: TableOptions) -> FileContent:
+    """Return the content of an uncompressed file."""
+    if read_head(path, 1) == _PICKLE or path.suffix in (".pkl", ".pickle"):  # of nothing else that is read
+        return SpaceFile(load_space(path, Path(name).stem))
+    if first_character(read_head(path, 64)) in (b"{", b"["):
+        try:
+            return _read_table(path, name, epochs, options)
+        except UnknownFormat:
+            pass  # what was parsed has to go before it is parsed as something else
+        refuse_other_json(read_file(path, MAX_UNPACKED_BYTES), name)
+        pack = read_knowledge_path(path, name)
+        return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
+    if is_bundle(path):
+        content = read_file(path, MAX_UNPACKED_BYTES)
+        return BundleFile(read_bundle(content, name), sha256_of(content))
+    try:
+        return _read_table(path, name, epochs, options)
+    except UnsafeFile:
+        raise
+    except InputError as no_table:
+        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):  # rows of pairs, of which a column is odd
+            raise
+        try:
+            return SpaceFile(load_space(path, Path(name).stem, named=True))
+        except (UnsafeFile, MissingPackage):
+            raise
+        except InputError as no_space:
+            if isinstance(no_space, UnknownFormat) or path.suffix == ".zip" or _names_pairs(path):
+                raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
+            raise
+
+
+def _names_pairs(path: Path) -> bool:
+    """Return whether a first line names perturbation and gene, in letters of either case."""
+    return {b"pert", b"gene"} <= set(re.findall(rb"\w+", read_head(path, _FIRST_LINE).partition(b"\n")[0].lower()))
+
+
+def _read_table(path: Path, name: str, epochs: Epochs, options: TableOptions) -> PairTable | SubmissionFile | ScoreTable:
+    spool = RowSpool()
+    table = read_path(path, name, spool.add, epochs, options)
+    return SubmissionFile(table, spool.finish()) if isinstance(table, SubmissionTable) else table

@@ -1,0 +1,203 @@
+"""The dataset that a file's predictions belong to, the name of its run, and the record of its import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from core.base.config import Settings
+from core.base.errors import InputError, StateError
+from core.base.roles import AS_GUESSED, TableOptions
+from core.base.texts import quote
+from core.base.types import Rejected
+from core.features.importing.inspect_logs import Epochs
+from core.runs.run_folder import folder_of_run
+from core.runs.run_state import refuse_live
+from core.store import Cursor, changes, datasets, imports, notes, pairs, runs, spaces
+from core.store.datasets import Dataset
+from core.store.imports import Import
+from core.store.runs import Run
+
+Zeros = Literal["", "score", "not-covered"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """Options of an import. name: of the run, or of the dataset for files of pairs; None takes it from the file.
+
+    strict: refuse the whole file for one bad row. replace: replace an existing run of that name. de, dir: of a file of external
+    scores, the columns that rank rows by an effect and by its direction; see `core.features.importing.external_scores`. epochs: how several
+    samples of a row in a log of Inspect AI are combined, by their mean or the first. zeros: whether 0 in a file of external
+    scores is a score or means that the row is not covered; "" takes it for a score, and the outcome asks if many rows have it.
+    table: what columns are, and which rows count.
+    """
+
+    name: str | None = None
+    dataset: str | None = None
+    strict: bool = False
+    replace: bool = False
+    de: str | None = None
+    dir: str | None = None
+    epochs: Epochs = "mean"
+    zeros: Zeros = ""
+    table: TableOptions = AS_GUESSED
+
+
+DEFAULT_OPTIONS = ImportOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The outcome for one file.
+
+    kind is "failed" if nothing was imported and "unknown" for a file in a folder that no reader recognises; `message` says why.
+    new is False if the content had been imported already, so that nothing changed. organism: of a knowledge pack, "" if its
+    symbols do not tell; None for anything else.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    rows: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    new: bool = True
+    message: str = ""
+    organism: str | None = None
+
+
+class ImportedContent(Protocol):
+    """The content of a file of any kind."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
+    """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if none knows any."""
+    if options.dataset is not None:
+        return datasets.find(db, options.dataset)
+    known = pairs.datasets_with(db, pair_ids)
+    if not known:
+        raise InputError(
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {_in_quotes(pair_ids)}). "
+            f"{_way(pair_ids)}"
+        )
+    return datasets.find(db, known[0][0])
+
+
+def known_rows(
+    db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
+) -> tuple[list[bool], list[Rejected]]:
+    """Return whether a dataset has each row, and the rejections of rows that it lacks."""
+    known = pairs.labels(db, target.id)
+    keep = [key in known for key in ids]
+    rejected = [
+        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
+        for key, line, is_known in zip(ids, lines, keep, strict=True)
+        if not is_known
+    ]
+    return keep, rejected
+
+
+def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
+    """Raise InputError if no row is left, or, under --strict, if one was rejected."""
+    first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
+    if options.strict and rejected:
+        raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
+    if n_rows == 0:
+        raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
+
+
+def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
+    """Return a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
+
+    Raise StateError if a chosen name is another run's, unless options.replace.
+    """
+    name = options.name or wanted
+    existing = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
+    if existing is None or options.replace:
+        return name, existing
+    if options.name:
+        raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
+    return f"{name} ({sha256[:6]})", None
+
+
+def delete_replaced_run(db: Cursor, settings: Settings, run: Run) -> dict[str, object]:
+    """Delete a run that is replaced; return its entry for the audit log. `RunFolder.remove` deletes its journal afterwards.
+
+    Raise StateError while a worker runs it.
+    """
+    refuse_live(folder_of_run(settings, run.id))
+    detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
+    imports.delete_with_run(db, run.id)
+    changes.bump(db, "notes", f"run:{run.id}")
+    return detail
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRows:
+    """The number of rows that a file added, and the rejected rows.
+
+    dataset, run: ids; None for spaces and packs, and without a run.
+    """
+
+    rows: int
+    rejected: Sequence[Rejected] = ()
+    dataset: str | None = None
+    run: str | None = None
+
+
+def record_import(db: Cursor, settings: Settings, file: ImportedContent, path: str, rows: ImportedRows) -> str:
+    """Record that a file was imported; return the import's id."""
+    entry = Import(
+        id=file.sha256[:12],
+        sha256=file.sha256,
+        file=Path(path).name,
+        kind=file.kind,
+        dataset=rows.dataset,
+        run=rows.run,
+        rows=rows.rows,
+        rejected=len(rows.rejected),
+        author=settings.author,
+    )
+    imports.add(db, entry, rows.rejected)
+    return entry.id
+
+
+def describe_existing(db: Cursor, earlier: Import, path: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
+    """Return the outcome for a file whose content was imported before."""
+    advice = ""
+    if earlier.run:
+        name = runs.find(db, earlier.run).name
+    elif earlier.dataset:
+        name = datasets.find(db, earlier.dataset).name
+        is_other = (options.dataset or options.name or name) != name or options.table.columns or options.table.where
+        advice = f"; `undo {earlier.id}` takes it out, and then it can be imported otherwise" if is_other else ""
+    else:
+        named = {pack.source_file: pack.name for pack in spaces.list_packs(db)}
+        named |= {space.source_file: space.name for space in spaces.list_all(db) if space.source_file}
+        name = named[earlier.id]
+    rejected = imports.rejected_rows_of(db, earlier)
+    message = f"{path}: here already, as {name}; nothing changed{advice}"
+    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
+
+
+def _way(pair_ids: Sequence[str]) -> str:
+    if any("_" in pair_id for pair_id in pair_ids):
+        return "Import the challenge's train.csv and test.csv first"
+    return (
+        "They name no pairs (PERT_GENE), but perhaps traces or rows: --column id=NAME says which column names the pairs, "
+        "--column pert=NAME and --column gene=NAME which two do"
+    )
+
+
+def _in_quotes(pair_ids: Sequence[str]) -> str:
+    """Return the first id in quotes, with a remark if blanks, which are invisible, surround it."""
+    if not pair_ids:
+        return "…"
+    first = pair_ids[0]
+    return f"{quote(first)}, with surrounding blanks" if first != first.strip() else quote(first)

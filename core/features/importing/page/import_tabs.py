@@ -1,0 +1,250 @@
+"""The tabs of the Data page about imports, runs and changes.
+
+Data, tab Runs and notes: the facts about a run, and below them the record with its ids and hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.base.fields.record import options_of
+from core.base.fields.setting import Option, split_names
+from core.base.texts import title_in_sentence
+from core.features.cells.page import predicted_expression
+from core.features.demo import actions as demo
+from core.features.importing import actions as imports
+from core.features.importing import page_imports, undo
+from core.features.importing.actions import ImportOptions
+from core.features.importing.page import after_import, exports
+from core.features.importing.page.paths import ask_path
+from core.methods.base import methods
+from core.runs import actions as runs
+from core.store.runs import Run
+from core.ui import links, loaders, run_choice, tables
+from core.ui.confirmation import confirm
+from core.ui.linked import bind, choose_one
+from core.ui.option_controls import title_of
+from core.ui.run_choice import method_text, option_text
+from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import as_text, show_empty
+
+_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # the most important first
+_ZEROS = {"": "ask if many rows have it", "score": "a score", "not-covered": "that the row is not covered"}
+FETCHABLE = {
+    "challenge": "the challenge's train, test and sample files",
+    "published": "the published entry's ten submissions, with their public scores, and two labelled pools",
+    "perturbqa": "PerturbQA: human CRISPRi, five sets",
+}
+
+
+def show_import(context: PageContext) -> None:
+    """Show the ways to import: by upload, by path, from public sources; and the demo if it does not exist yet."""
+    if context.workspace.settings.read_only:
+        show_empty("This workspace is read-only: you cannot import here.")
+        return
+    after_import.show()
+    with st.expander("Options"):
+        dataset = st.text_input(
+            "Dataset that the rows belong to", placeholder="recognised by their ids", **bind("import_dataset")
+        )
+        strict = st.toggle("Refuse a file if one of its rows cannot be read", **bind("import_strict"))
+        effect, direction = st.columns(2)
+        de = effect.text_input("External scores: column for DE", placeholder="each column becomes a run", **bind("import_de"))
+        up = direction.text_input(
+            "External scores: column for DIR", placeholder="each column becomes a run", **bind("import_dir")
+        )
+        zeros = st.selectbox(
+            "External scores: an exact 0 means",
+            list(_ZEROS),
+            format_func=lambda choice: _ZEROS[choice],
+            **bind("import_zeros"),
+        )
+    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None, zeros=zeros)
+    st.markdown("**Upload**")
+    after_import.show_upload(context.workspace, "", options)
+    path, public = st.columns(2, gap="medium")
+    with path:
+        _show_path(context, options)
+    with public:
+        _show_public_files(context)
+    predicted_expression.show_form(context)
+    if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
+        with st.spinner("Simulating …"):
+            simulated = demo.make_demo(context.workspace)
+        confirm(f"Made the simulated demo: {len(simulated)} runs.", lambda: links.to_rows(simulated[0], "Open rows"))
+
+
+def _show_path(context: PageContext, options: ImportOptions) -> None:
+    st.markdown("**From this machine**")
+    path = ask_path(context.workspace.settings, "File or folder", "challenge", "import_path")
+    if path is not None and st.button("Import path", disabled=not path):
+        with explain_errors():
+            address = st.get_option("server.address")
+            made = page_imports.import_path(context.workspace, path, options, address, after_import.show_progress())
+            after_import.take(made)
+
+
+def _show_public_files(context: PageContext) -> None:
+    st.markdown("**Public files**")
+    groups = {name: FETCHABLE[name] for name in imports.PUBLIC_GROUPS}
+    group = choose_one(st.selectbox, "fetch_group", "Source", groups, next(iter(groups)))
+    if not st.button("Fetch and import") or group is None:
+        return
+    progress = st.progress(0.0, "connecting …")
+
+    def show_progress(name: str, done: int, total: int) -> None:
+        progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
+
+    after_import.take(imports.fetch_and_import(context.workspace, group, show_progress))
+
+
+def show_imports(context: PageContext, files: pd.DataFrame) -> None:
+    """Show every imported file, and a way to undo an import."""
+    if files.empty:
+        show_empty("Nothing has been imported yet.")
+        return
+    tables.show_table(
+        files.assign(kind=files["kind"].str.replace("_", " "))[_FILE_COLUMNS],
+        "imported files",
+        {
+            "imported_at": "imported",
+            "author": "by",
+        },
+    )
+    if context.workspace.settings.read_only:
+        return
+    titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
+    which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
+    with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
+    if not go.button("Undo import", disabled=chosen is None):
+        return
+    before = loaders.all_runs()
+    with explain_errors():
+        found = undo.undo(context.workspace, str(chosen), with_runs=with_runs)
+        loaders.refresh()
+        left = {run.id for run in loaders.all_runs()}
+        gone = [run.name for run in before if run.id not in left]
+        runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
+        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", links.to_changes)
+
+
+def show_run(context: PageContext) -> None:
+    """Show the chosen run: its facts, its bundle, and forms to rename, score, annotate or delete it."""
+    run = context.run
+    if run is None:
+        show_empty("No run is chosen: this dataset has none.")
+        return
+    names = {each.id: each.name for each in loaders.all_runs()}
+    st.markdown("  \n".join(f"**{title}**: {as_text(value)}" for title, value in describe_run(run, names)))
+    links.to_rows(run, "Open rows")
+    with st.expander("Record: ids, hashes and settings"):
+        record = {"id": run.id, "origin": run.origin, "PerturbDesk version": run.code_version, **run.spec}
+        st.text("\n".join(f"{name}: {value}" for name, value in record.items()))
+    exports.show(context, run)
+    if context.workspace.settings.read_only:
+        return
+    with st.form("run"):
+        name = st.text_input("Name", run.name, key=f"name-{run.id}")
+        score = st.text_input(
+            "Public score",
+            "" if run.public_score is None else f"{run.public_score:g}",
+            key=f"score-{run.id}",
+            help="Mean of DE and DIR AUROC on the public part of the test set, between 0 and 1.",
+        )
+        note = st.text_area("Note", run.note or "", key=f"note-{run.id}")
+        if st.form_submit_button("Save"):
+            _save(context, run, name, score, note)
+    with st.popover("Delete this run"):
+        st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
+        if st.button("Delete", type="primary"):
+            runs.delete(context.workspace, run.id)
+            st.query_params.pop("run", None)
+            run_choice.forget()
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", links.to_changes)
+
+
+def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:
+    with explain_errors():
+        if name != run.name:
+            runs.rename(context.workspace, run.id, name)
+        runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
+        text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
+        confirm(text, lambda: links.to_rows(run, "Open rows"))
+
+
+def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the known facts about a run as (title, words). names: of all runs, by id."""
+    track = f", track {run.track}" if run.track else ""
+    yield "Method", f"{method_text(run.method)}{track}, {run.origin}"
+    if run.model:
+        yield "Model", run.model
+    failed = f", {run.failed:,} failed" if run.failed else ""
+    yield "Rows", f"{run.done:,} of {run.total:,}{failed}"
+    if run.created_at:
+        yield "Created", f"{run.created_at:%Y-%m-%d %H:%M}"
+    if run.parents:
+        yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
+    if "file" in run.spec:
+        yield "File", str(run.spec["file"])
+    yield from _describe_maps(run)
+    settings = [
+        f"{title}: {value}" for name, title, value in _options_of(run, names) if not (name in ("base", "with") and run.parents)
+    ]
+    if settings:
+        yield "Settings", "; ".join(settings)
+
+
+def _options_of(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the options of a run that have a value: the name, the title inside a sentence, and the value in words.
+
+    The titles are those of the run's method; an option that this version does not know has its name in words.
+    """
+    method = methods().get(run.method)
+    declared = {option.name: option for option in options_of(method.settings)} if method is not None else {}
+    for name, value in run.spec.get("options", {}).items():
+        option = declared.get(name)
+        if value == "" or (value is None and (option is None or option.about.missing == "none")):
+            continue
+        title = option_text(name) if option is None else title_of(option)
+        yield name, title_in_sentence(title), _value_text(option, value, names)
+
+
+def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield how the numbers of a run of predicted expression were made; nothing for other runs."""
+    maps = run.spec.get("maps")
+    if not isinstance(maps, Mapping):
+        return
+    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
+    if run.has_rank_scores:
+        yield "Numbers", "ranks among the pairs in the file"
+    for name, fit in maps.items():
+        if isinstance(fit, Mapping):
+            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
+            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
+        else:
+            yield f"Map of {name}", f"none: {fit}"
+
+
+def _value_text(option: Option | None, value: Any, names: Mapping[str, str]) -> str:
+    """Return the value of an option in the words of its form, with runs as their names."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if option is not None and value is None:
+        return option.about.missing
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if option is None:
+        return str(value)
+    if option.about.names in ("run", "runs") and option.kind is str:
+        return ", ".join(names.get(key, key) for key in split_names(value))
+    if option.about.names == "runs":  # RUN=REFERENCE, both by id
+        pairs = (key.partition("=") for key in split_names(value))
+        return ", ".join(f"{names.get(other, other)} for {names.get(run, run)}" for run, _, other in pairs)
+    return option.titles.get(str(value), str(value))

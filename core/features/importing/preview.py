@@ -1,0 +1,192 @@
+"""What an import of a file would do, before anything is written: what each column is taken for, what
+is not used, and what the file becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from core.base.archives import Content
+from core.base.errors import DeskError, InputError
+from core.base.roles import ROLES, TableOptions, choose_roles, named_columns
+from core.base.tables import Table, table_of
+from core.base.texts import shorten
+from core.features.importing.dataset_choice import choose_dataset
+from core.features.importing.external_scores import ScoreTable
+from core.features.importing.files import BundleFile, FileContent, PackFile, SpaceFile, SubmissionFile
+from core.features.importing.import_target import ImportOptions, dataset_of_rows, describe_existing, known_rows
+from core.features.importing.pairs import PairTable, TableRows
+from core.features.importing.reader import KEYS, LABELS
+from core.features.importing.score_columns import choose_columns, name_by_datasets, run_name
+from core.store import Cursor, imports
+
+_MOST_VALUES: Final = 3  # of a column that are shown
+_MOST_COLUMNS: Final = 100
+_LONGEST_VALUE: Final = 40  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPreview:
+    """A column of a table. role: as in `core.base.roles`, "score" of external scores, "" if it is not used.
+
+    guessed: whether nobody said so. first: its first values.
+    """
+
+    name: str
+    role: str
+    guessed: bool
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What an import of a file would do. sentence: what it is taken for, and what it becomes, in words.
+
+    kind: as of `Imported`. name: the dataset. new: whether anything would be written. message: why
+    nothing can be imported. columns: of a table.
+    """
+
+    path: str
+    kind: str
+    sentence: str = ""
+    name: str | None = None
+    new: bool = True
+    organism: str = ""
+    rows: int = 0
+    rejected: int = 0
+    columns: tuple[ColumnPreview, ...] = ()
+    notes: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def fails(self) -> bool:
+        return bool(self.message) and self.kind != "unknown"
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return a line for each column: what it is, its name, and its first values."""
+        return [{"role": c.role or "not used", "column": c.name, "first values": ", ".join(c.first)} for c in self.columns]
+
+
+def preview_columns(content: Content, name: str, options: TableOptions) -> tuple[ColumnPreview, ...]:
+    """Return the columns of a file that may be a table; () for any other file."""
+    try:
+        table = table_of(content, name)
+        header, rows = table.header, table.sample()[:_MOST_VALUES]
+        named = named_columns(table, options)
+        roles = _roles_of(table, named)
+    except InputError:
+        return ()
+    role_of = {column: role for role, column in roles.items()}
+    return tuple(
+        ColumnPreview(
+            column,
+            role_of.get(column, ""),
+            column not in named.values(),
+            tuple(shorten(row[i].strip(), _LONGEST_VALUE) for row in rows),
+        )
+        for i, column in enumerate(header[:_MOST_COLUMNS])
+    )
+
+
+def _roles_of(table: Table, named: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the role of each column; where they cannot all be told, those that a person named."""
+    try:
+        return choose_roles(table, named).of
+    except InputError:
+        return {role: column for role, column in named.items() if column in table.header}
+
+
+def preview_content(
+    db: Cursor, content: FileContent, path: str, options: ImportOptions, columns: Sequence[ColumnPreview]
+) -> Preview:
+    """Return the preview of a file that was read. columns: of `preview_columns`."""
+    rows = content.table if isinstance(content, SubmissionFile) else content
+    notes = rows.notes if isinstance(rows, TableRows) else rows.space.notes if isinstance(rows, SpaceFile) else ()
+    preview = Preview(
+        path,
+        content.kind,
+        rejected=len(content.rejected),
+        columns=tuple(_as_used(content, column) for column in columns) if is_table(content) else (),
+        notes=tuple(notes),
+    )
+    earlier = None if isinstance(content, ScoreTable) else imports.by_content(db, content.sha256)
+    try:
+        if earlier is None:
+            return _plan(db, content, path, options, preview)
+        here = describe_existing(db, earlier, path, options)
+        return replace(preview, sentence=here.message, name=here.name, rows=here.rows, new=False)
+    except DeskError as error:
+        return replace(preview, message=str(error))
+
+
+def is_table(content: FileContent) -> bool:
+    """Return whether a file was read as a table of rows about pairs."""
+    return isinstance(content, PairTable | SubmissionFile | ScoreTable)
+
+
+def _as_used(content: FileContent, column: ColumnPreview) -> ColumnPreview:
+    """Return a column with the role that the reader of its table gives it."""
+    if isinstance(content, ScoreTable) and column.name in content.columns:
+        return replace(column, role="score")
+    roles = LABELS if isinstance(content, PairTable) else KEYS if isinstance(content, ScoreTable) else ROLES
+    return column if column.role in roles else replace(column, role="")
+
+
+def _plan(db: Cursor, content: FileContent, path: str, options: ImportOptions, preview: Preview) -> Preview:
+    """Add what a file becomes. Raise DeskError as its import would."""
+    if isinstance(content, PairTable):
+        choice = choose_dataset(db, content, path, options)
+        n = len(content.pairs)
+        what = f"{_pairs(n)} without labels" if content.kind == "challenge_test" else f"labels of {_pairs(n)}"
+        return replace(
+            preview,
+            sentence=f"{what} → {choice.describe()}",
+            name=choice.dataset.name,
+            organism=choice.dataset.organism,
+            rows=n,
+            notes=(*filter(None, [choice.reason]), *preview.notes),
+        )
+    if isinstance(content, ScoreTable):
+        table = name_by_datasets(db, content, options) if content.named else content
+        runs = [f"{Path(path).stem} {columns.name}" for columns in choose_columns(table, options.de, options.dir)]
+        return _plan_run(db, table.ids, table.lines, path, options, preview, f"external scores → run {', '.join(runs)}")
+    if isinstance(content, SubmissionFile):
+        name = options.name or run_name(content.table, path)
+        what = "an empty form" if content.kind == "sample_submission" else f"predictions → run {name}"
+        return _plan_run(db, content.rows.pair_ids, content.table.lines, path, options, preview, what)
+    if isinstance(content, BundleFile):
+        return replace(preview, sentence="a run with all its parts")
+    if isinstance(content, PackFile):
+        n, what = len(content.pack), f"knowledge about genes ({content.kind.replace('_', ' ')})"
+    else:
+        n, what = len(content.space.symbols), "a gene space"
+    return replace(preview, sentence=f"{what}, {n:,} entries", rows=n)
+
+
+def _plan_run(
+    db: Cursor,
+    ids: Sequence[str],
+    lines: Sequence[int],
+    path: str,
+    options: ImportOptions,
+    preview: Preview,
+    what: str,
+) -> Preview:
+    """Add how many rows of predictions a dataset has."""
+    dataset = dataset_of_rows(db, ids, path, options)
+    keep, unknown = known_rows(db, dataset, ids, lines, path)
+    rejected = preview.rejected + len(unknown)
+    return replace(
+        preview,
+        sentence=f"{what}, for {_pairs(sum(keep))} of dataset {dataset.name}",
+        name=dataset.name,
+        organism=dataset.organism,
+        rows=sum(keep),
+        rejected=rejected,
+    )
+
+
+def _pairs(n: int) -> str:
+    return f"{n:,} pair{'s' * (n != 1)}"

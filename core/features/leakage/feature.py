@@ -1,0 +1,14 @@
+"""What the feature leakage brings."""
+
+from __future__ import annotations
+
+from core.base.feature import Command, Feature
+
+FEATURE = Feature(
+    "leakage",
+    "What splits share, and which rows, texts, spaces and runs give labels away.",
+    commands={
+        "audit": Command("core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"),
+    },
+    figures=("core.features.leakage.figures.gene_rows:FIGURE",),
+)

@@ -1,0 +1,120 @@
+"""Build gene spaces from descriptions, a network, a measured response, or labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, diags_array
+
+from core.base.errors import InputError
+from core.base.types import Label
+from core.embeddings.space import Space, make_space
+
+_RESPONSE = {Label.UP: 1.0, Label.DE: 1.0, Label.DOWN: -1.0, Label.NONE: 0.0}
+
+
+def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, seed: int = 0) -> Space:
+    """Build a space from words of descriptions: TF-IDF (sublinear, in at least 2 texts, no English stop words) → truncated SVD.
+
+    The same texts in the same order and the same seed give the same space; the SVD is randomized, so another order or seed gives
+    a slightly different one. Raise InputError if no word occurs in two texts.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # imported here because few processes build a space
+
+    words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
+    try:
+        matrix = words.fit_transform(descriptions.values())
+    except ValueError as error:
+        raise InputError(f"space {name!r}: {len(descriptions):,} descriptions without a common word ({error})") from error
+    vectors, note = _truncated_svd(matrix, columns, seed, name)
+    return make_space(name, descriptions, vectors, f"TF-IDF of {len(descriptions):,} descriptions", notes=[note])
+
+
+def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: int = 128, seed: int = 0) -> Space:
+    """Build a space from neighbourhoods in a network: adjacency with self-loops, normalised as D^-½ A D^-½ → truncated SVD.
+
+    edges: two genes and a STRING score in (0, 1000], which is divided by 1000. Edges have no direction; if an edge is listed
+    twice, the higher score counts. Genes are sorted, so the order of edges has no effect. The SVD is randomized with few
+    iterations on a flat spectrum: another seed gives a visibly different space.
+    """
+    scores: dict[tuple[str, str], float] = {}
+    for a, b, score in edges:
+        if not 0 < score <= 1000:
+            raise InputError(f"space {name!r}: edge {a}–{b} has score {score}, expected more than 0 and at most 1000")
+        pair = (a, b) if a <= b else (b, a)
+        if a != b:
+            scores[pair] = max(scores.get(pair, 0.0), score / 1000)
+    if not scores:
+        raise InputError(f"space {name!r}: a network without edges, expected at least one")
+    genes = sorted({gene for pair in scores for gene in pair})
+    place = {gene: i for i, gene in enumerate(genes)}
+    ends = np.array([(place[a], place[b]) for a, b in scores], dtype=np.int64)
+    loops, weights = np.arange(len(genes)), np.fromiter(scores.values(), np.float64, len(scores))
+    values = np.concatenate([weights, weights, np.ones(len(genes))])
+    rows, neighbours = (np.concatenate([ends[:, i], ends[:, 1 - i], loops]) for i in (0, 1))
+    adjacency = coo_array((values, (rows, neighbours)), shape=(len(genes), len(genes)))
+    scaling = diags_array(1 / np.sqrt(adjacency.sum(axis=1)))
+    vectors, note = _truncated_svd(scaling @ adjacency @ scaling, columns, seed, name)
+    return make_space(name, genes, vectors, f"network of {len(scores):,} edges", notes=[note])
+
+
+def build_response(responses: Mapping[str, tuple[float, float, float]], name: str) -> Space:
+    """Build a space from a measured response in three columns: tanh of the log fold change, log(1 + mean) treated and untreated.
+
+    responses: gene → (log fold change, mean treated, mean untreated), means not negative.
+    """
+    values = np.array(list(responses.values()), dtype=np.float64).reshape(-1, 3)
+    if (values[:, 1:] < 0).any():
+        raise InputError(f"space {name!r}: a mean below 0, expected expression of at least 0")
+    vectors = np.column_stack([np.tanh(values[:, 0]), np.log1p(values[:, 1:])])
+    return make_space(name, responses, vectors, f"response of {len(responses):,} genes")
+
+
+def build_coresponse(
+    pert: Sequence[str],
+    gene: Sequence[str],
+    labels: Sequence[Label | None],
+    name: str,
+    *,
+    built_from_labels: str,
+    of: Literal["gene", "pert"] = "gene",
+    columns: int = 64,
+    seed: int = 0,
+) -> Space:
+    """Build a space of genes from their labels under each perturbation, or of perturbations from their genes' labels →
+    truncated SVD.
+
+    up (or changed, direction unknown) is 1, down is −1, none and not measured are 0. Rows of one pair are averaged; rows
+    without a label are left out. built_from_labels: the dataset and label view, so that the space is never scored on its own
+    labels. Raise InputError if it is empty, or without a labelled row.
+    """
+    if not built_from_labels:
+        raise InputError(f"space {name!r}: got no name for its labels, expected a dataset and a label view")
+    rows = [(p, g, _RESPONSE[label]) for p, g, label in zip(pert, gene, labels, strict=True) if label is not None]
+    if not rows:
+        raise InputError(f"space {name!r}: no labelled row, expected at least one")
+    symbols_of_rows, others = ([row[i] for row in rows] for i in ((1, 0) if of == "gene" else (0, 1)))
+    symbols, row = np.unique(symbols_of_rows, return_inverse=True)
+    features, column = np.unique(others, return_inverse=True)
+    shape = (len(symbols), len(features))
+    counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)  # entries at the same place add up
+    sums = csr_array((np.array([value for _, _, value in rows]), (row, column)), shape=shape)
+    vectors, note = _truncated_svd(sums.multiply(counts.power(-1)).tocsr(), columns, seed, name)
+    source = f"co-response of {len(rows):,} labelled rows of {built_from_labels}"
+    return make_space(name, symbols.tolist(), vectors, source, notes=[note], built_from_labels=built_from_labels)
+
+
+def _truncated_svd(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np.float64], str]:
+    """Return the leading columns of a sparse matrix's SVD, scaled by their singular values, and a note on the SVD."""
+    if columns < 1:
+        raise InputError(f"space {name!r}: {columns} columns, expected at least 1")
+    from sklearn.decomposition import TruncatedSVD  # see build_text
+
+    n_columns = min(columns, *matrix.shape)
+    svd = TruncatedSVD(n_columns, random_state=seed)
+    vectors: NDArray[np.float64] = svd.fit_transform(matrix)
+    fewer = f", fewer than the requested {columns}" if n_columns < columns else ""
+    return vectors, f"{n_columns} columns{fewer}, by randomized SVD with seed {seed}"

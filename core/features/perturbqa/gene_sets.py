@@ -1,0 +1,87 @@
+"""Gene sets summarised by the model of a server: a phrase for each set, scored where a person has described the set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from core.base.errors import InputError
+from core.base.file_io import replace_file
+from core.evidence.packs import Packs
+from core.features.importing.export import encode_for_spreadsheets
+from core.features.importing.gene_sets import GeneSet, read_gene_sets
+from core.features.perturbqa.summaries import rouge_1_recall, summary_request
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint, asks_several
+from core.llm.errors import ModelError
+from core.llm.reply_cache import ReplyCache
+from core.runs import launch, model_servers, packs
+from core.runs.request import ModelRequest
+from core.runs.run_control import CACHE
+from core.runs.workspace import Workspace
+
+COLUMNS = ("genes", "n_genes", "n_known", "label", "summary", "rouge1_recall", "error")
+FOLDER = "gene_sets"  # in the workspace's data
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummarisedSets:
+    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path: where it was written."""
+
+    path: Path
+    model: str
+    table: pd.DataFrame
+
+
+def summarise_gene_sets(
+    workspace: Workspace, file: Path, request: ModelRequest | None = None, *, replace: bool = False
+) -> SummarisedSets:
+    """Ask a model for a phrase on every gene set of a file, and write the table below the workspace's data.
+
+    A call that fails leaves its set without a phrase, with the error in the table. Raise InputError for a file without a list of
+    gene sets, a table that is there unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable
+    without a model.
+    """
+    workspace.refuse_if_read_only("gene-sets", file.name)
+    sets = read_gene_sets(file)
+    path = workspace.settings.data / FOLDER / f"{file.stem}.csv"
+    if path.exists() and not replace:
+        raise InputError(f"{path}: exists; --replace overwrites it")
+    rouge_1_recall("a", "a")  # a missing package is told before the model is asked
+    asked = request or ModelRequest()
+    address = asked.endpoint or workspace.settings.endpoint
+    if asks_several(address):
+        raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
+    server = model_servers.endpoint_of(workspace, address, asked.model or "", asked.calls)
+    chosen = asked.model or launch.only_model(asyncio.run(launch.health(workspace, server.base_url)))
+    # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
+    known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
+    cache = ReplyCache(workspace.settings.cache / CACHE)
+    rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, asked.seed))
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"rouge1_recall": float})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, encode_for_spreadsheets(table))
+    return SummarisedSets(path, chosen, table)
+
+
+async def _summarise_all(
+    sets: Sequence[GeneSet], server: Endpoint, cache: ReplyCache, model: str, known: Packs, seed: int
+) -> list[tuple[object, ...]]:
+    async with Client(server, cache=cache) as client:
+        return list(await asyncio.gather(*(_summarise(each, client, model, known, seed) for each in sets)))
+
+
+async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, seed: int) -> tuple[object, ...]:
+    """Return a row of the table."""
+    request, n_known = await summary_request(each.genes, known, model, seed)
+    summary, error = None, ""
+    try:
+        summary = (await client.complete(client.prepare(request))).content.strip()
+    except ModelError as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    score = rouge_1_recall(each.label, summary) if summary is not None and each.label is not None else None
+    return " ".join(each.genes), len(each.genes), n_known, each.label, summary, score, error

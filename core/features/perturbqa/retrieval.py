@@ -1,0 +1,107 @@
+"""Labelled rows that are most like a row to be predicted, by an order of preference, with a seeded draw among equals."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.base.types import Label, Pair
+from core.evidence.knowledge_graph import KnowledgeGraph
+from core.evidence.label_view import LabelView
+
+Budget = Literal["pert", "gene", "both"]
+Preference = Literal[
+    "same perturbation, close gene",
+    "same gene, close perturbation",
+    "close perturbation, close gene",
+    "same perturbation, any gene",
+    "same gene, any perturbation",
+    "close perturbation, any gene",
+    "close gene, any perturbation",
+]
+# In order of preference, each with the budget that it is taken from. A row counts for the first that it fits.
+BUDGET_OF: Mapping[Preference, Budget] = {
+    "same perturbation, close gene": "pert",
+    "same gene, close perturbation": "gene",
+    "close perturbation, close gene": "both",
+    "same perturbation, any gene": "pert",
+    "same gene, any perturbation": "gene",
+    "close perturbation, any gene": "pert",
+    "close gene, any perturbation": "gene",
+}
+DEFAULT_BUDGET = 5  # rows of each budget, unless a person says otherwise
+_BYTES = 8  # of the hash of a pair id that seeds its draw
+
+
+class Retrieved(NamedTuple):
+    """A labelled row, and why it was chosen."""
+
+    row: Pair
+    preference: Preference
+
+
+class _Place(NamedTuple):
+    """A labelled row and the nodes of its two symbols."""
+
+    row: Pair
+    pert: str
+    gene: str
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPairs:
+    """The rows of a label view by the nodes of a graph; built once for all rows with the same view."""
+
+    graph: KnowledgeGraph
+    by_pert: Mapping[str, Sequence[_Place]]
+    by_gene: Mapping[str, Sequence[_Place]]
+
+    def retrieve(self, pair: Pair, budgets: Mapping[Budget, int], seed: int) -> tuple[Retrieved, ...]:
+        """Return the labelled rows chosen for a pair, the most preferred first; never one about the pair's own two genes.
+
+        budgets: the most rows of each. Where more rows fit a preference than its budget has left, the seed and the pair's id draw
+        from them: the same ones whatever else is retrieved, and in whichever order.
+        """
+        rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(pair.pair_id.encode()).digest()[:_BYTES])])
+        left = dict(budgets)
+        found: list[Retrieved] = []
+        for preference, rows in self._candidates(pair):
+            budget = BUDGET_OF[preference]
+            drawn = rng.permutation(len(rows))[: left[budget]]
+            left[budget] -= len(drawn)
+            found += [Retrieved(rows[i], preference) for i in sorted(drawn)]
+        return tuple(found)
+
+    def _candidates(self, pair: Pair) -> Iterator[tuple[Preference, list[Pair]]]:
+        """Yield the rows that fit each preference, in order of preference, and none that came before."""
+        pert, gene = self.graph.node(pair.pert), self.graph.node(pair.gene)
+        close_perts, close_genes = self.graph.close_to(pert), self.graph.close_to(gene)
+        same_pert, same_gene = self.by_pert.get(pert, ()), self.by_gene.get(gene, ())
+        close_pert = [place for node in sorted(close_perts) for place in self.by_pert.get(node, ())]
+        close_gene = [place for node in sorted(close_genes) for place in self.by_gene.get(node, ())]
+        near_perts, near_genes = close_perts | {pert}, close_genes | {gene}
+        yield "same perturbation, close gene", [place.row for place in same_pert if place.gene in close_genes]
+        yield "same gene, close perturbation", [place.row for place in same_gene if place.pert in close_perts]
+        yield "close perturbation, close gene", [place.row for place in close_pert if place.gene in close_genes]
+        yield "same perturbation, any gene", [place.row for place in same_pert if place.gene not in near_genes]
+        yield "same gene, any perturbation", [place.row for place in same_gene if place.pert not in near_perts]
+        yield "close perturbation, any gene", [place.row for place in close_pert if place.gene not in near_genes]
+        yield "close gene, any perturbation", [place.row for place in close_gene if place.pert not in near_perts]
+
+
+def index_pairs(view: LabelView, graph: KnowledgeGraph, *, directed: bool = False) -> LabelledPairs:
+    """Return the rows of a view by the nodes of a graph; directed: only those that went up or down."""
+    by_pert: dict[str, list[_Place]] = defaultdict(list)
+    by_gene: dict[str, list[_Place]] = defaultdict(list)
+    nodes = {symbol: graph.node(symbol) for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}}
+    for row in view.rows:
+        if not directed or row.label in (Label.UP, Label.DOWN):
+            place = _Place(row, nodes[row.pert], nodes[row.gene])
+            by_pert[place.pert].append(place)
+            by_gene[place.gene].append(place)
+    return LabelledPairs(graph, by_pert, by_gene)

@@ -1,0 +1,140 @@
+"""Commands behind `jobs`: list, log, pause, resume, cancel, retry, stop, and what the process of a declared kind runs.
+
+All of them take jobs of every kind; what only a run can do is refused for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from core.base.errors import StateError
+from core.base.fields.record import make, options_of
+from core.cli.base import Detach, show
+from core.cli.names import JobName
+from core.cli.settings import takes
+from core.features.predicting.run_status import busy_lines, show_status, status_record
+from core.runs import run_control
+from core.runs.changed_settings import ChangedSettings, change_settings
+from core.runs.jobs import control
+from core.runs.jobs.kinds import Job
+from core.runs.jobs.run_kind import RunKind
+from core.runs.workspace import Workspace
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="Include finished jobs.")] = False,
+) -> None:
+    """List background jobs of every kind that are running or ended early, the latest started first."""
+    found = [job for job in control.list_jobs(context.obj) if every or job.state != "done"]
+    none = "no job yet" if every else "no job is running or ended early; --all lists finished jobs"
+    show({"jobs": [_record(job) for job in found]}, "\n".join(map(_line, found)) or none)
+
+
+@app.command()
+def log(
+    context: typer.Context,
+    job: JobName,
+    lines: Annotated[int, typer.Option(help="How many lines to show.", min=1)] = 50,
+) -> None:
+    """Show the last lines of a job's log, and its state: with its error, if it ended early."""
+    found = _find(context.obj, job, "log")
+    said = found.log_tail(lines)
+    status = status_record(context.obj, found.key) if _is_run(found) else {}
+    shown = [*said, _line(found), *busy_lines(status)]
+    show({**_record(found), **status, "lines": said}, "\n".join(shown))
+
+
+def _add_verb(verb: str, about: str, act: Callable[[Workspace, Job], object]) -> None:
+    """Add a command that does something to a job."""
+
+    @app.command(verb, help=about)
+    def command(context: typer.Context, job: JobName) -> None:
+        found = _find(context.obj, job, verb)
+        act(context.obj, found)
+        _show(context.obj, found)
+
+
+_add_verb("pause", "Let a run finish the rows in flight, then wait.", lambda of, job: run_control.pause(of, job.key))
+_add_verb("cancel", "Stop a run for good; its finished rows stay.", lambda of, job: run_control.cancel(of, job.key))
+_add_verb("stop", "Ask a job to end. Its results so far stay, and `jobs resume` continues it.", control.stop)
+
+
+def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
+    """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another job."""
+
+    @app.command(verb, help=about)
+    @takes(ChangedSettings)
+    def command(context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False) -> None:
+        found = _find(context.obj, job, verb)
+        if _is_run(found):
+            begin = run_control.start_worker if detach else run_control.work_on
+            changes = make(ChangedSettings, chosen).values()
+            restart(
+                context.obj,
+                found.key,
+                settings=change_settings(run_control.settings_of(context.obj, found.key), **changes) if changes else None,
+                begin=begin,
+            )
+        else:
+            for option in options_of(ChangedSettings):
+                if chosen[option.name] is not None:
+                    why = f"{found.title} goes on with the settings it was started with; expected a run"
+                    raise typer.BadParameter(why, param_hint=option.option)
+            control.resume(context.obj, found)
+        _show(context.obj, found)
+
+
+_add_restart(
+    "resume",
+    "Resume a job that is paused or ended early: a run here unless --detach, any other job in a separate process.\n\n"
+    "A run may go on elsewhere or with more tokens.",
+    run_control.resume,
+)
+_add_restart("retry", "Predict the failed rows of a run again, optionally elsewhere or with more tokens.", run_control.retry)
+
+
+@app.command(hidden=True)
+def work(context: typer.Context, kind: str, key: str) -> None:
+    """Do the work of a job; the process of a job runs this."""
+    control.work(context.obj, kind, key)
+
+
+def _find(workspace: Workspace, name: str, verb: str) -> Job:
+    """Return the job of a name or id. Raise StateError if one of its kind cannot do the verb."""
+    found = control.find_named(workspace, name)
+    kind = control.kind_of(found)
+    if verb not in kind.verbs:
+        raise StateError(f"jobs {verb} {found.title}: cannot be done to a {kind.title}; expected {', '.join(kind.verbs)}")
+    return found
+
+
+def _is_run(job: Job) -> bool:
+    return isinstance(control.kind_of(job), RunKind)
+
+
+def _show(workspace: Workspace, job: Job) -> None:
+    """Show the present state of a job: of a run what `runs` prints of it, too."""
+    now = control.find(workspace, job.kind, job.key) or job
+    if _is_run(job):
+        show_status(workspace, job.key, _record(now))
+    else:
+        show(_record(now), _line(now))
+
+
+def _record(job: Job) -> dict[str, Any]:
+    names = "kind name state cause share progress waits_for last_line begun_at pid can_stop can_resume"
+    return {"job": job.title, "id": job.key, **{name: getattr(job, name) for name in names.split()}}
+
+
+def _line(job: Job) -> str:
+    share = "" if job.share is None or not job.is_live else f"{100 * job.share:.0f}%"
+    waits = job.waits_for and f"waits: {job.waits_for}"
+    parts = [job.words, share, job.progress, waits, job.cause]
+    return f"{job.title}: {' · '.join(filter(None, parts))}"

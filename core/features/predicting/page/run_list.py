@@ -1,0 +1,191 @@
+"""The runs of workers: their progress, their buttons and their logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.base.texts import count_text, describe_duration
+from core.base.types import LIVE_STATES
+from core.runs import run_control
+from core.runs.changed_settings import ChangedSettings, change_settings
+from core.runs.jobs import control
+from core.runs.jobs.kinds import Job
+from core.runs.run_state import Status
+from core.runs.workspace import Workspace
+from core.store.runs import Run
+from core.ui import links, loaders, tables
+from core.ui.backend_choice import choose_backend
+from core.ui.job_panel import Button, job_of_run, show_job
+from core.ui.linked import read_ids
+from core.ui.option_controls import names_of_rest, show_settings
+from core.ui.run_choice import method_text
+from core.ui.shell import PageContext, draw_until_ready, fragment
+from core.ui.widgets import as_text, show_empty
+
+TABLE = "started-runs"  # widget key
+_COLUMNS = {
+    "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+    "rows/s": st.column_config.NumberColumn(format="%.2f"),
+}
+
+
+def show_runs(context: PageContext) -> None:
+    """Show the runs of this workspace's workers and the buttons of the chosen one; refresh while one is live."""
+
+    def draw() -> None:
+        _draw_runs(context)
+
+    if _is_any_live(context):
+        draw_until_ready(draw, lambda: not _is_any_live(context))
+    else:
+        fragment(draw)()
+
+
+def _is_any_live(context: PageContext) -> bool:
+    return any(status.state in LIVE_STATES for status in run_control.states(context.workspace).values())
+
+
+def _draw_runs(context: PageContext) -> None:
+    states = run_control.states(context.workspace)
+    named = {run.id: run for run in loaders.all_runs()}
+    here = {key: named[key] for key in reversed(list(named)) if key in states and not named[key].is_asked}
+    if not here:
+        show_empty("No run was started here yet.")
+        return
+    loaders.settle_runs()
+    chosen = _choose_run(here, states)
+    _show_run(context, here[chosen], states[chosen])
+
+
+def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
+    """Show the table of runs, newest first, and return the id of the selected one: the one in the address, or the newest."""
+    ids = list(here)
+    place = next(map(ids.index, read_ids("watched", ids)), 0)
+
+    def select() -> None:
+        links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
+
+    st.session_state[TABLE] = {"selection": {"rows": [place]}}
+    tables.show_table(
+        pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
+        "runs started here",
+        _COLUMNS,
+        key=TABLE,
+        height="auto",
+        alt="Runs that were started here",
+        on_select=select,
+        selection_mode="single-row-required",
+    )
+    return ids[place]
+
+
+def _table_row(run: Run, status: Status) -> dict[str, Any]:
+    counts = status.counts
+    return {
+        "run": run.name,
+        "state": status.state,
+        "progress": (counts.done + counts.failed) / max(status.total, 1),
+        "rows": counts.done,
+        "failed": counts.failed,
+        "time left": None if status.left_s is None else describe_duration(status.left_s),
+        "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
+        "tokens spent": counts.spent,
+        "method": method_text(run.method),
+        "model": run.model,
+    }
+
+
+def _show_run(context: PageContext, run: Run, status: Status) -> None:
+    changes: dict[str, Any] = {}
+
+    def details() -> None:
+        _show_details(status)
+        if not context.read_only:
+            changes.update(_show_settings(context.workspace, run, status))
+
+    job = job_of_run(context.workspace, run, status)
+    show_job(
+        context.workspace,
+        job,
+        details,
+        lambda: _buttons(context.workspace, job, run, status, changes),
+        lambda: _show_links(run, status),
+    )
+
+
+def _show_details(status: Status) -> None:
+    counts = status.counts
+    if status.servers:
+        titles = {"in_flight": "in flight", "done": "answers", "failed": "faults", "problem": "why"}
+        servers = pd.DataFrame(map(asdict, status.servers))
+        if not status.has_worker:
+            servers = servers[["address", "done", "failed", "tokens"]]
+        tables.show_table(servers.rename(columns=titles), "model servers of a run", height="auto", alt="Model servers")
+    if counts.unanswered and status.state not in LIVE_STATES:
+        st.caption(
+            f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do not include their answers."
+        )
+    if counts.failed:
+        st.markdown(f":orange[{counts.failed:,} rows failed]")
+
+
+def _show_links(run: Run, status: Status) -> None:
+    links.to_rows(run, "Open rows")
+    if status.has_worker and run.expected_calls and not run.is_reading:
+        st.page_link(
+            links.ASK,
+            label="Watch a debate" if run.method == "debate" else "Watch a row",
+            icon=":material/visibility:",
+            query_params={"dataset": run.dataset, "asked": run.id},
+            width="content",
+        )
+    if status.counts.failed and not run.is_reading:  # whose link opens the rows of the run that it reads
+        links.to_rows(run, "Open failed rows", failed="true")
+
+
+def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
+    """Show the settings with which a run can be resumed; return the choices as arguments of `change_settings`.
+
+    There are none for a run without a model, or while its worker lives.
+    """
+    present = run_control.settings_of(workspace, run.id)
+    over = status.state == "done" and not status.counts.failed
+    if over or not present.servers or status.state in LIVE_STATES:
+        return {}
+    with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
+        owner = f"calls-{run.id}-"
+        defaults = {"endpoint": present.servers, **asdict(present)}
+        chosen = show_settings(ChangedSettings, owner, ["endpoint"], defaults=defaults)
+        rest = names_of_rest(ChangedSettings, ("endpoint", "backend", "ray_address"))
+        chosen |= show_settings(ChangedSettings, owner, rest, columns=2, defaults=defaults, in_link=False)
+        chosen |= choose_backend(ChangedSettings, owner, defaults, in_link=False)
+        st.caption(as_text(f"The server has to serve {run.model}. {status.counts.spent:,} tokens are spent."))
+        return {"servers": chosen.pop("endpoint") or present.servers, **chosen}
+
+
+def _buttons(workspace: Workspace, job: Job, run: Run, status: Status, changes: Mapping[str, Any]) -> dict[str, Button]:
+    """Return the buttons of a run besides stop. changes: the new settings for resuming it."""
+
+    def go_on(action: Callable[..., Run]) -> None:
+        present = run_control.settings_of(workspace, run.id)
+        action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
+
+    def resume() -> None:
+        control.resume(workspace, job, by=lambda *_: go_on(run_control.resume))
+
+    n_failed, rows = status.counts.failed, (lambda: links.to_rows(run, "Open rows"),)
+    retrying = f"Retrying {count_text(n_failed, 'failed row')} of {run.name}."
+    possible = (
+        (Button("Pause", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}.", rows), status.state == "running"),
+        (Button("Resume", resume, f"Resumed {run.name}.", rows), job.can_resume),
+        (
+            Button("Retry failed rows", lambda: go_on(run_control.retry), retrying, rows),
+            status.state not in LIVE_STATES and n_failed > 0,
+        ),
+    )
+    return {button.label: button for button, can in possible if can}

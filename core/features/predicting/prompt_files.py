@@ -1,0 +1,150 @@
+"""Files of prompts of runs: read, checked against a run, and stored permanently in data/prompts under their SHA-256."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.base.errors import InputError, StateError
+from core.base.fields.setting import is_sha256
+from core.base.file_io import read_file, replace_file
+from core.base.system_errors import explain
+from core.features.importing.uploads_apart import read_apart
+from core.features.predicting.prompt_texts import MAX_BYTES, PromptFile, read_prompts
+from core.features.submissions.rules.registry import list_names
+from core.llm.client import Client
+from core.llm.kept_answer import TokenCounter
+from core.methods.prompt_only import count_prompt, lacks_answer
+from core.methods.prompts import A_PROMPT_TOKENS
+from core.runs.component_loader import default_dataset
+from core.runs.dependencies import load_pairs
+from core.runs.spec import ExecutionSettings, RunSpec
+from core.runs.workspace import Workspace
+
+__all__ = ["PromptFile", "check", "check_lengths", "describe_unknown", "keep", "open_file", "read_kept", "rows_of"]
+
+_READ_APART: set[str] = set()  # SHA-256 of uploads that a process of its own could read: a form asks for them at every click
+
+
+def open_file(path: Path) -> PromptFile:
+    """Return the file of prompts at a path. Raise InputError if it cannot be opened."""
+    return PromptFile(path.name, read_file(path, MAX_BYTES))
+
+
+def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
+    """Raise InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
+    `check_lengths`. Prompts for ids that the dataset lacks are not asked, see `describe_unknown`.
+
+    file: None for the one that the workspace keeps; StateError if it is gone or has changed.
+    """
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
+    missing = [row for row in spec.rows if row not in prompts]
+    if missing:
+        got = f"no prompt for {len(missing):,} of the run's {len(spec.rows):,} rows: {list_names(missing)}"
+        raise InputError(f"{name}: {got}; expected one for each")
+    unasked = [row for row in spec.rows if lacks_answer(prompts[row], spec.options)]
+    if unasked:
+        got = f"{len(unasked):,} prompts do not ask for <answer>X</answer>: {list_names(unasked)}"
+        raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
+
+
+def rows_of(workspace: Workspace, dataset: str, sha256: str, file: PromptFile | None) -> tuple[str, ...]:
+    """Return the rows of a dataset that a file has prompts for, in its order. Raise InputError if there is none.
+
+    file: as in `check`.
+    """
+    name, prompts = _named_prompts(workspace, sha256, file)
+    known = load_pairs(workspace.store, dataset)
+    found = tuple(key for key in prompts if key in known)
+    if not found:
+        got = f"{len(prompts):,} of {len(prompts):,} ids are not in dataset {default_dataset(workspace, dataset).name}"
+        raise InputError(f"{name}: {got}: {list_names(list(prompts))}; expected ids of its rows")
+    return found
+
+
+def describe_unknown(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> str:
+    """Return a sentence that lists the ids of a file that a run's dataset lacks and that are not asked; "" without any."""
+    if not spec.prompt_file:
+        return ""
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
+    known = load_pairs(workspace.store, spec.dataset)
+    unknown = [key for key in prompts if key not in known]
+    if not unknown:
+        return ""
+    dataset = default_dataset(workspace, spec.dataset).name
+    return (
+        f"{name}: not asked, since {len(unknown):,} of {len(prompts):,} ids are not in dataset {dataset}: {list_names(unknown)}"
+    )
+
+
+def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings) -> None:
+    """Raise InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
+
+    file: as in `check`.
+    """
+    workspace.refuse_if_read_only("endpoint", settings.servers)
+    name, prompts = _named_prompts(workspace, spec.prompt_file, file)
+    endpoint = settings.endpoint(workspace.settings.server_access)
+
+    async def count() -> dict[str, str]:
+        async with Client(endpoint, concurrency=settings.concurrency) as client:
+            counter = TokenCounter(client, spec.model)
+            counted = await asyncio.gather(*(count_prompt(prompts[row], counter) for row in spec.rows))
+        pairs = zip(spec.rows, counted, strict=True)
+        return {row: found.words for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
+
+    long = asyncio.run(count())
+    if long:
+        first = next(iter(long))
+        got = f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has {long[first]}"
+        raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
+
+
+def _named_prompts(workspace: Workspace, sha256: str, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
+    """Return the name of a file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
+    if file is None:
+        return _content_name(sha256), read_kept(workspace, sha256)
+    if workspace.settings.is_shared and file.sha256 not in _READ_APART:
+        read_apart(workspace, "prompts", [(file.name, file.content)], {})
+        _READ_APART.add(file.sha256)
+    return file.name, read_prompts(file)
+
+
+def keep(workspace: Workspace, file: PromptFile) -> None:
+    """Store a file of prompts under its SHA-256, unless it is stored already."""
+    workspace.refuse_if_read_only("prompts", file.name)
+    path = _path(workspace, file.sha256)
+    try:
+        if path.is_file() and path.read_bytes() == file.content:
+            return
+        with workspace.change("prompts", file.name) as (_, detail):  # under the store's lock, as backups expect
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, file.content, durable=True)
+            detail |= {"sha256": file.sha256, "bytes": len(file.content)}
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
+    """Return id → prompt of the file stored under this SHA-256. Raise StateError if it is missing or has changed."""
+    path = _path(workspace, sha256)
+    name = _content_name(sha256)
+    try:
+        file = PromptFile(name, read_file(path, MAX_BYTES))
+    except InputError as error:
+        raise StateError(f"{name}: {error}; request the run with that file again") from error
+    if file.sha256 != sha256:
+        now = f"{path}: has changed since, its hash is {file.sha256[:10]}"
+        raise StateError(f"{name}: {now}; request the run with the unchanged file again")
+    return read_prompts(file)
+
+
+def _content_name(sha256: str) -> str:
+    return f"file of prompts {sha256[:10]}"
+
+
+def _path(workspace: Workspace, sha256: str) -> Path:
+    if not is_sha256(sha256):  # of a specification from elsewhere, which must not lead to another file
+        raise StateError(f"file of prompts {sha256[:80]!r}: expected a SHA-256")
+    return workspace.settings.data / "prompts" / sha256

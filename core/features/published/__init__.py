@@ -1,1 +1,0 @@
-"""Published numbers, computed again: `reproduce`, and a part of a report."""

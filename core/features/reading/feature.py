@@ -1,0 +1,21 @@
+"""What the feature reading brings."""
+
+from __future__ import annotations
+
+from core.base.feature import Command, Feature, Page
+
+FEATURE = Feature(
+    "reading",
+    "The dataset, its rows and what was argued about them: Overview, Rows, Search, genes, notes.",
+    pages=(
+        Page("overview", "Overview", "dashboard"),
+        Page("perturbation", "Perturbation", "", is_hidden=True),
+        Page("gene", "Target gene", "", is_hidden=True),
+        Page("rows", "Rows", "forum", group="Read"),
+        Page("search", "Search", "search", group="Read"),
+    ),
+    commands={
+        "search": Command("core.features.reading.commands:app", "Find a word or phrase in traces and dossiers.", "Look"),
+        "note": Command("core.features.reading.note_commands:app", "Notes on runs and their rows: add, list, delete.", "Look"),
+    },
+)

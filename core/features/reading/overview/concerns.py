@@ -1,0 +1,128 @@
+"""Overview: what to check before trusting a number, the most urgent on the first screen, all of it further down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+import streamlit as st
+
+from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
+from core.features.arguments.concerns import Concern, RunFacts, find_concerns
+from core.runs.jobs.kinds import kinds
+from core.store.runs import Run
+from core.ui import links, loaders, shell
+from core.ui.server_workspace import read_workspace
+from core.ui.shell import PageContext
+from core.ui.widgets import as_text
+
+_WATCH_S = 5.0  # between two reads of the states of runs
+MOST_FIRST = 3  # on the first screen
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing to check: its group and the function that draws it, as text or as a link."""
+
+    of: str
+    show: Callable[[], object]
+    cause: str = ""
+    is_leak: bool = False
+
+
+def show_first(context: PageContext) -> None:
+    """Show the most urgent things to check, and how many more there are below."""
+    lines = _collect(context)
+    st.markdown("**Needs attention**")
+    if not lines:
+        st.caption("Nothing.")
+    first = list({line.of: line for line in reversed(lines)}.values())[::-1]  # the first of each
+    for line in first[:MOST_FIRST]:
+        with st.container(gap="xxsmall"):
+            st.caption(as_text(line.of))
+            line.show()
+    if (more := len(lines) - len(first[:MOST_FIRST])) > 0:
+        st.caption(f"and {more:,} more, below")
+
+
+def show_all(context: PageContext) -> None:
+    """Show everything to check before trusting a number, first the work that waits for a person."""
+    lines = _collect(context)
+    if not lines:
+        st.caption(
+            "Nothing. No run or other work ended early. No row lacks an answer or a seed. Every role argued its side. No row "
+            "was rejected. No leak was found."
+        )
+    if any(line.is_leak for line in lines):
+        links.to_data("How splits, spaces and runs were checked for leaks", tab="Spaces and leaks")
+    for of, group in groupby(lines, key=lambda line: line.of):
+        name, side = st.columns([0.28, 0.72])
+        name.text(of)
+        with side.container(gap="xxsmall"):
+            for line in group:
+                line.show()
+                if line.cause:
+                    st.caption(as_text(line.cause))
+
+
+def _collect(context: PageContext) -> list[Line]:
+    """Return everything to check, the work that waits for a person first."""
+    by_run = {run.id: run for run in context.runs}
+    facts = [
+        RunFacts(
+            id=run.id,
+            name=run.name,
+            state=run.status,
+            cause=run.cause,
+            can_go_on=read_workspace().run_folder(run.id).exists,
+            total=run.total,
+            done=run.done,
+            failed=run.failed,
+            tokens_unknown=run.tokens_unknown,
+            flags=loaders.flag_counts(run.id),
+            # The score of each leave-one-out kNN beside that without gene information, which leave-one-out inflates too.
+            remarks=tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo"),
+        )
+        for run in context.runs
+    ]
+    found = find_concerns(facts, len(loaders.rejected_rows()))
+    waiting = {each.run for each in found if each.on_run_page}
+    of_runs = [(each, by_run[each.run]) for each in found if each.run is not None]
+    leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
+    return [
+        *(_line_of_concern(each, run) for each, run in of_runs if run.id in waiting),
+        *(
+            Line(job.name, partial(links.to_job, job, f"{kinds()[job.kind].title}: {job.words}"), job.cause or "")
+            for job in loaders.other_jobs()
+            if job.ended_early
+        ),
+        *(Line(leak.name, partial(st.markdown, as_text(leak.what)), is_leak=True) for leak in leaks),
+        *(_line_of_concern(each, run) for each, run in of_runs if run.id not in waiting),
+        *(Line("imported files", partial(links.to_data, each.text, tab="History")) for each in found if each.run is None),
+    ]
+
+
+def _line_of_concern(concern: Concern, run: Run) -> Line:
+    if concern.on_run_page:
+        show: Callable[[], object] = partial(links.to_run_page, run, concern.text)
+    elif concern.flag is None:
+        show = partial(st.caption, as_text(concern.text))
+    else:
+        show = partial(links.to_rows, run, concern.text, flags=FLAG_NAMES[Flag(concern.flag)])
+    return Line(run.name, show, concern.cause)
+
+
+def watch_states(context: PageContext) -> None:
+    """Redraw the page when the state of a run or job changes, as long as one is running."""
+    jobs = loaders.other_jobs()
+    drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
+
+    def look() -> None:
+        now = {run.id: run.status for run in loaders.all_runs()} | {job.key: job.state for job in loaders.other_jobs()}
+        if any(drawn.get(key, state) != state for key, state in now.items()):
+            shell.draw_page_anew()
+
+    if any(state in LIVE_STATES for state in drawn.values()) or any(job.is_live for job in jobs):
+        shell.fragment(look, every_s=_WATCH_S)()

@@ -1,0 +1,120 @@
+"""The page of one perturbation or one target gene."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+import streamlit as st
+
+from core.base.texts import count_text
+from core.features.reading import gene_cards
+from core.plots import theme
+from core.store.datasets import Dataset
+from core.ui import links, loaders, tables, widgets
+from core.ui.linked import bind, choose_one, read_ids
+from core.ui.shell import PageContext
+from core.ui.widgets import show_empty
+
+TITLES = {"pert": "Perturbation", "gene": "Target gene"}
+OTHER_ROLE = {"pert": "gene", "gene": "pert"}
+
+
+def show(context: PageContext, role: str) -> None:
+    """Show everything in this workspace about a symbol in one role, "pert" or "gene"."""
+    symbols = _symbols(context, role)
+    if typed := read_ids(role, symbols):  # a hand-written address names the role
+        links.set_parameters({"name": st.query_params.get("name", typed[0]), role: None})
+    title, choice = st.columns([0.6, 0.4], vertical_alignment="center")
+    chosen = choose_one(
+        choice.selectbox,
+        "name",
+        TITLES[role],
+        dict(zip(symbols, symbols, strict=True)),
+        index=None,
+        placeholder=f"choose a {TITLES[role].lower()}",
+        label_visibility="collapsed",  # it is beside the title
+    )
+    if chosen is None or context.dataset is None:
+        title.markdown(f"## {TITLES[role]}")
+        if symbols:
+            show_empty("Choose a symbol above.")
+        else:
+            show_empty("There are no rows yet.", lambda: links.to_data("Go to Data"))
+        return
+    title.markdown(f"## {widgets.symbol_text(chosen)}")
+    rows = loaders.symbol_rows(context.dataset.id, role, chosen)
+    _show_description(context, role, chosen, rows)
+    _show_rows(context, role, rows)
+    _show_most_similar(context.dataset, role, chosen)
+
+
+def _symbols(context: PageContext, role: str) -> list[str]:
+    return sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
+
+
+def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
+    kind, description = loaders.gene_description(name)
+    if context.dataset is not None:
+        gene_cards.show_description(context.dataset, name, description)
+    labels = rows.drop_duplicates("pair_id")["label"]
+    found = Counter(labels.dropna())
+    counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]
+    unknown = int(labels.isna().sum())
+    counts += [f"{unknown} without a label"] if unknown else []
+    remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
+    st.caption(f"{TITLES[role]} of {count_text(len(labels), 'row')}: {', '.join(counts)}{remark}")
+    if name in _symbols(context, OTHER_ROLE[role]):
+        links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
+
+
+def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
+    """Show one line per row, with one column of P(DE), or of the rank score, per run that has the row."""
+    runs = sorted(context.runs, key=lambda run: context.run is None or run.id != context.run.id)  # the chosen one first
+    names = {run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in runs}
+    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER_ROLE[role], "label", "split"]]
+    predicted = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
+    names = {key: f"{name} ({key})" if name in (*pairs, "debate") else name for key, name in names.items()}
+    predicted = predicted[[key for key in names if key in predicted]].rename(columns=names).rename(columns=str)
+    table = pairs.copy()
+    table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
+    if context.run is not None and names.get(context.run.id) in predicted:
+        of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
+        table["debate"] = [links.row_address(context.run, key) if key in of_run else None for key in table.index]
+    table = table.join(predicted)
+    st.caption("P(DE) of each run that has the row; for a fusion its rank score, which is not a probability.")
+    tables.show_table(
+        table,
+        "rows",
+        {
+            OTHER_ROLE[role]: TITLES[OTHER_ROLE[role]].lower(),
+            **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
+            "debate": tables.OPEN,
+        },
+        height="auto",
+    )
+
+
+def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
+    """Show the most similar symbols of the dataset in one gene space, with their labels."""
+    spaces = [space.name for space in loaders.all_spaces()]
+    if not spaces:
+        return
+    st.markdown("### Most similar")
+    space = st.selectbox("Gene space", spaces, **bind("alike_space"))
+    similar = loaders.most_similar(dataset.id, space, role, name)
+    if similar.empty:
+        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or has no similar symbol.")
+        return
+    similar["page"] = [
+        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in similar["symbol"]
+    ]
+    labels = [label for label in theme.LABEL_SIGNS if label in similar]
+    tables.show_table(
+        similar[["symbol", "similarity", *labels, "page"]],
+        "most similar",
+        {
+            "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
+            "page": tables.OPEN,
+        },
+    )

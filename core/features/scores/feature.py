@@ -1,0 +1,24 @@
+"""What the feature scores brings."""
+
+from __future__ import annotations
+
+from core.base.feature import Command, Feature, Page
+
+FEATURE = Feature(
+    "scores",
+    "Scores with intervals, slices and calibration; two runs compared; baselines without biology.",
+    pages=(
+        Page("scores", "Scores", "bar_chart", group="Score"),
+        Page("compare", "Compare", "compare_arrows", group="Score"),
+    ),
+    commands={
+        "score": Command("core.features.scores.commands:app", "Score a run: AUROCs with intervals.", "Judge"),
+        "compare": Command("core.features.scores.commands:app", "Compare run B with run A, or several runs.", "Judge"),
+        "controls": Command(
+            "core.features.scores.control_commands:app", "Score baselines without biology on a run's rows.", "Judge"
+        ),
+        "bench": Command(
+            "core.features.scores.commands:app", "Time the code against a plain implementation.", "Operate", is_hidden=True
+        ),
+    },
+)

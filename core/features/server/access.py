@@ -1,0 +1,164 @@
+"""Access control of a shared server, decided before a request's body is read.
+
+Streamlit opens sessions, takes uploads and shows its metrics to everyone: the sign-in on a page protects only that page's
+content. Here each request is matched to the route that the app would take for it, and routes that are not listed are refused.
+"""
+
+from __future__ import annotations
+
+from threading import Event
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import config, runtime
+from streamlit.auth_util import get_origin_from_redirect_uri
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.web.server.starlette import starlette_routes as routes
+from streamlit.web.server.starlette import starlette_websocket as websocket
+
+from core.base.config import CALLBACK, Settings
+from core.features.server import sign_ins
+from core.features.server.sign_ins import account_of, may_upload
+from core.runs.workspace import Person
+
+HEALTH = f"/{routes.ROUTE_HEALTH}"
+METRICS = f"/{routes.ROUTE_METRICS}"
+UPLOAD = f"/{routes._ROUTE_UPLOAD_FILE}"
+STREAM = f"/{websocket._ROUTE_WEBSOCKET_STREAM}"
+STATIC = ""  # Streamlit's own page and scripts, which are the same everywhere
+FOR_ALL = {STATIC, HEALTH, f"/{routes.ROUTE_HOST_CONFIG}", "/auth/login", "/auth/logout", f"/{CALLBACK}"}
+FOR_PEOPLE = {
+    METRICS,
+    f"/{routes._ROUTE_MEDIA}",
+    f"/{routes._ROUTE_COMPONENTS_V1}",
+    f"/{routes._ROUTE_COMPONENTS_V2}",
+}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_ENFORCED = Event()
+_Refusal = tuple[int, str]
+_SIGN_IN_FIRST: _Refusal = (401, "Sign in first.")
+_NOT_FOR_YOU: _Refusal = (403, "You may not open this, or a shared server does not offer it.")
+
+
+class Access:
+    """ASGI middleware of a shared server that passes allowed requests.
+
+    Anybody may request what the sign-in needs, people with a role what pages need, and people who may change something may upload
+    files into their own session.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+        _ENFORCED.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            headers = Headers(scope=scope)
+            expected = (
+                served_origin(self.settings) or f"{'https' if scope['scheme'] == 'wss' else 'http'}://{headers.get('host')}"
+            )
+            path, _ = route_of(scope)
+            if not (path == STREAM and headers.getlist("origin") == [expected]):
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        elif scope["type"] == "http" and (refusal := self._refuse(scope)):
+            status, text = refusal
+            await PlainTextResponse(text, status)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _refuse(self, scope: Scope) -> _Refusal | None:
+        """Return the reason for refusing a request; None if it is allowed."""
+        path, parameters = route_of(scope)
+        reads = scope["method"] in ("GET", "HEAD")
+        if path != HEALTH and not websocket.is_host_allowed(Headers(scope=scope).get("host")):
+            return _NOT_FOR_YOU
+        if path in FOR_ALL and reads:
+            return None
+        settings = self.settings
+        person = person_at(scope, settings)
+        if settings.sign_in and person is None:
+            return _SIGN_IN_FIRST
+        if path in FOR_PEOPLE and reads:
+            return None if settings.sign_in or path != METRICS else _NOT_FOR_YOU
+        if path == UPLOAD and scope["method"] in ("PUT", "DELETE") and self._may_upload(person, parameters["session_id"]):
+            return None
+        return _NOT_FOR_YOU
+
+    def _may_upload(self, person: Person | None, session: str) -> bool:
+        """Return whether a person may upload files and owns the session."""
+        found = runtime.get_instance().get_app_session(session)
+        may_change = may_upload(self.settings) and (person is None or person.role == "editor")
+        return may_change and found is not None and owner_of(found, self.settings) == email_of(person)
+
+
+def route_of(scope: Scope) -> tuple[str | None, dict[str, str]]:
+    """Return the path of a request's route, below the base address, and its parameters; None without a route.
+
+    As in Starlette's router, it is the first route that matches, else the first with this path for other methods.
+    """
+    partial: tuple[str | None, dict[str, str]] = (None, {})
+    base = config.get_option("server.baseUrlPath").strip("/")
+    for route in scope["app"].routes:
+        match, found = route.matches(scope)
+        if match is Match.NONE:
+            continue
+        named = (route.path.removeprefix(f"/{base}") if base else route.path, found["path_params"])
+        if match is Match.FULL:
+            return named
+        partial = partial if partial[0] is not None else named
+    return partial
+
+
+def person_at(scope: Scope, settings: Settings) -> Person | None:
+    """Return who sent a request, by the cookie that Streamlit signed when they signed in; None if nobody has a role."""
+    return sign_ins.person_at(HTTPConnection(scope).cookies) if settings.sign_in else None
+
+
+def is_enforced() -> bool:
+    """Return whether this process serves a shared workspace behind `Access`, or serves nothing, as in a test of a page."""
+    return _ENFORCED.is_set() or not runtime.exists()
+
+
+def sessions() -> list[AppSession]:
+    """Return Streamlit's sessions: those with an open tab, and those that wait for a reconnection."""
+    while True:
+        try:
+            return [info.session for info in runtime.get_instance()._session_mgr.list_sessions()]
+        except KeyError:  # one of them expired meanwhile
+            continue
+
+
+def uploaded_files() -> MemoryUploadedFileManager:
+    """Return the store of all sessions' uploads."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    assert isinstance(manager, MemoryUploadedFileManager)
+    return manager
+
+
+def email_of(person: Person | None) -> str:
+    """Return the email that identifies a person; empty if there is none."""
+    return "" if person is None else person.email
+
+
+def owner_of(session: AppSession, settings: Settings) -> str:
+    """Return the email of the person who opened a Streamlit session; empty if unknown, and on servers without sign-in."""
+    account = account_of(session._user_info) if settings.sign_in else None
+    return "" if account is None else email_of(sign_ins.person_of_account(account))
+
+
+def served_origin(settings: Settings) -> str | None:
+    """Return a shared server's origin in a browser's spelling; None if neither the base address nor the sign-in states it."""
+    address = settings.base_url or get_origin_from_redirect_uri()
+    if not address:
+        return None
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}" + (f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else "")

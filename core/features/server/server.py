@@ -1,0 +1,166 @@
+"""The app behind a content-security policy, so that no text on its pages can make the browser contact another server.
+
+Its page also tells the browser where the server is.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from base64 import b64encode
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.base.config import CALLBACK, REPOSITORY, load_settings
+from core.base.log import record_error, scrub_output
+from core.base.secrets_file import redirect_uri
+from core.features.server.access import Access
+from core.features.server.session_limits import SessionLimits, ending_sessions
+from core.features.server.sessions import PageMessages
+from core.features.server.sign_ins import SIGNED_IN
+from core.features.server.upload_limits import UploadLimits
+
+# While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
+sys.setswitchinterval(0.0005)
+
+
+# By default, Streamlit's page first tries its own address as the server's, fails, waits 0.1 s, and tries the folder.
+BASE_SCRIPT = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
+_PAGE = Path(st.__file__).with_name("static").joinpath("index.html").read_bytes()
+_PAGE_WITH_BASE = _PAGE.replace(b"<head>", f"<head><script>{BASE_SCRIPT}</script>".encode(), 1)
+
+
+def _inline_script_hashes() -> str:
+    """Return the hashes of the inline scripts in Streamlit's page and of our own: no other inline script may run."""
+    scripts = re.findall(r"<script>(.*?)</script>", _PAGE_WITH_BASE.decode(), re.DOTALL)
+    return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+
+
+POLICY = (
+    f"default-src 'self'; script-src 'self' blob: {_inline_script_hashes()}; connect-src 'self'; img-src 'self' data: blob:; "
+    "style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'; object-src 'none'"
+)
+HEADERS = {
+    b"content-security-policy": POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+}
+OPENED = "opened_before_sign_in"  # our cookie
+_COOKIE = "Path=/; HttpOnly; SameSite=Lax"
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds HEADERS to every response, and restricts cookies to HTTPS if the app is reached by HTTPS."""
+
+    def __init__(self, app: ASGIApp, address: str = "") -> None:
+        self.app = app
+        self.secure = address.startswith("https:")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [self._add_secure(*header) for header in message.get("headers", [])]
+                message["headers"] = [*headers, *HEADERS.items()]
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+    def _add_secure(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+        """Return a header, with `Secure` if it sets a cookie."""
+        wanted = self.secure and name.lower() == b"set-cookie" and b"; secure" not in value.lower()
+        return (name, value + b"; Secure") if wanted else (name, value)
+
+
+class BaseScript:
+    """ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self.app(scope, receive, send)
+            return
+        started: list[Message] = []  # waits for the body, which determines the length
+
+        async def with_script(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message)
+                return
+            if started:
+                start = started.pop()
+                if message.get("body") == _PAGE:
+                    message["body"] = _PAGE_WITH_BASE
+                    MutableHeaders(scope=start)["content-length"] = str(len(_PAGE_WITH_BASE))
+                await send(start)
+            await send(message)
+
+        readable = MutableHeaders(scope=scope)
+        del readable["accept-encoding"]  # a compressed page cannot be changed
+        await self.app(scope, receive, with_script)
+
+
+class ReturnAfterSignIn:
+    """ASGI middleware that stores, in a cookie, the address opened before the sign-in, and redirects to it afterwards.
+
+    Streamlit itself redirects to the first page. The cookie is read once, and never redirects to another server.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        signs_in = request.url.path.endswith(f"/{CALLBACK}")
+        opened = f"{request.url.path}?{request.url.query}".rstrip("?")
+
+        async def with_address(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if signs_in and "location" in headers:
+                    headers["location"] = _address_here(request.cookies.get(OPENED, "")) or headers["location"]
+                    headers.append("set-cookie", f"{OPENED}=; {_COOKIE}; Max-Age=0")
+                elif SIGNED_IN not in request.cookies and headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", f"{OPENED}={quote(opened)}; {_COOKIE}; Max-Age=600")
+            await send(message)
+
+        await self.app(scope, receive, with_address)
+
+
+def _address_here(cookie: str) -> str:
+    """Return the address in a cookie; empty if it is invalid or on another server."""
+    address = unquote(cookie)
+    here = address.startswith("/") and not address.startswith("//") and address.isascii() and address.isprintable()
+    return address if here and "\\" not in address else ""
+
+
+_SETTINGS = load_settings()
+scrub_output(_SETTINGS)
+_FOR_OTHERS = [
+    Middleware(Access, settings=_SETTINGS),
+    Middleware(SessionLimits, settings=_SETTINGS),
+    Middleware(PageMessages, sign_in=_SETTINGS.sign_in),
+]
+app = st.App(
+    REPOSITORY / "app.py",
+    middleware=[
+        Middleware(SecurityHeaders, address=_SETTINGS.base_url or redirect_uri(_SETTINGS.secrets_file)),
+        *(_FOR_OTHERS if _SETTINGS.is_shared else []),
+        Middleware(UploadLimits, settings=_SETTINGS),
+        *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
+        Middleware(BaseScript),
+    ],
+    lifespan=lambda _: ending_sessions(_SETTINGS),
+    on_script_error=partial(record_error, "an error that no page foresaw"),  # such as one in a widget's callback
+)

@@ -1,0 +1,200 @@
+"""Commands behind `report`: new, list, build, figure, fusion, site, walk, delete."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.base import machine_names
+from core.base.errors import InputError
+from core.base.fields.setting import split_names
+from core.base.records import from_json
+from core.cli import names
+from core.cli.base import Out, Replace, say, show, show_deleted, show_file
+from core.cli.names import RunName
+from core.features.fuse import fusion_files
+from core.features.sharing import actions as reports
+from core.features.sharing import walk_actions, walk_commands
+from core.features.sharing.report.build import build_file, load_parts
+from core.features.sharing.report.byline import Byline
+from core.features.sharing.report.figures.registry import KINDS
+from core.features.sharing.report.printing import as_pdf
+from core.features.sharing.report.selection import Explorers, ReportSelection, select
+from core.features.sharing.report.walk import AT_HOME, Links
+from core.features.sharing.report_finders import finders_of
+from core.features.sharing.site import actions as site_action
+from core.plots.captioned import CaptionedFigure
+
+app = typer.Typer(no_args_is_help=True)
+app.add_typer(walk_commands.app, name="walk", help="Walk-throughs: list, export as slides, delete.")
+
+_EXPLORERS = "Movable weights of fusions in the file: with scores by labels, with ranks only, or none."
+_SHOWN = 20  # rows of a figure's table; --json has all
+Runs = Annotated[
+    str,
+    typer.Option(
+        "--runs", metavar="A,B", help="Runs by name or id; the first is highlighted.", autocompletion=names.complete_runs
+    ),
+]
+Compare = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B", help="A baseline and a run to compare with it; may be repeated.", autocompletion=names.complete_runs
+    ),
+]
+Name = Annotated[str, typer.Argument(help="The report's name.", autocompletion=names.complete_report)]
+
+
+@app.command()
+def new(
+    context: typer.Context,
+    name: Name,
+    run_names: Runs,
+    compare: Compare = None,
+    rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
+    figures: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help=f"Of {', '.join(KINDS)}; by default six that answer the question first, the others as an appendix.",
+        ),
+    ] = "",
+    explorers: Annotated[Explorers, typer.Option(help=_EXPLORERS)] = "labels",
+    title: Annotated[str, typer.Option(help="The finding; by default drafted from the verdict.")] = "",
+    abstract: Annotated[str, typer.Option(help="The abstract; by default a draft, marked as one.")] = "",
+    authors: Annotated[str, typer.Option(help="Its authors; by default the user who saves it.")] = "",
+    walk: Annotated[str, typer.Option(help="Include the stops of this walk-through.", autocompletion=names.complete_walk)] = "",
+    replace: Replace = False,
+) -> None:
+    """Save under a name what a report shows."""
+    with context.obj.store.read() as db:
+        pairs = [split_names(pair) for pair in compare or ()]
+        found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures), explorers)
+        if walk:
+            walk_actions.find_walk(db, walk, found.dataset)
+    words: dict[str, Any] = {"title": title.strip(), "abstract": abstract.strip(), "authors": authors.strip()}
+    selection = dataclasses.replace(found, **words, walk=walk)
+    is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
+    if not is_new and not replace:
+        say(f"{name}: there already, with the same selection")
+    record = _record(name, selection)
+    show(record, _line(record))
+
+
+@app.command("list")
+def list_(context: typer.Context) -> None:
+    """List the saved reports."""
+    saved = reports.saved_reports(context.obj).items()
+    records = [_record(name, from_json(ReportSelection, selection, f"saved report {name!r}")) for name, selection in saved]
+    lines = [_line(record) for record in records]
+    show({"reports": records}, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
+
+
+@app.command()
+def build(
+    context: typer.Context,
+    name: Name,
+    out: walk_commands.Page,
+    slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
+    replace: Replace = False,
+) -> None:
+    """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
+    selection = from_json(ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}")
+    find = finders_of(context.obj)
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    byline = Byline(*(reports.author_and_day(context.obj, name) or ()))
+    parts = dataclasses.replace(load_parts(context.obj.store, name, selection, find, links), byline=byline)
+    built = build_file(parts, slides=slides)
+    machine_names.refuse_secrets(context.obj.settings, f"report {name}", [built.content])
+    content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
+    show_file(out, content, {"figures": built.figures, "rows": built.rows}, replace=replace)
+
+
+@app.command()
+def figure(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    run_names: Runs,
+    compare: Compare = None,
+) -> None:
+    """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
+    with context.obj.store.read() as db:
+        chosen = select(db, split_names(run_names), [split_names(pair) for pair in compare or ()], (), (kind,), "no")
+    parts = load_parts(context.obj.store, "", chosen, finders_of(context.obj))
+    found = [one for _, one in parts.figures]
+    if not found:
+        raise InputError(f"report figure {kind}: nothing to show of these runs; some kinds need --compare")
+    marks = parts.material.dataset.marks
+    result = {"kind": kind, "figures": [_figure_record(one) for one in found], "label_marks": marks}
+    show(result, "\n\n".join(filter(None, (marks.sentence, *map(_figure_text, found)))))
+
+
+@app.command()
+def fusion(
+    context: typer.Context,
+    run: RunName,
+    out: Out,
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the labels of its rows are in the file.")] = True,
+    replace: Replace = False,
+) -> None:
+    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a network.
+
+    Without labels it moves ranks alone, and says what the saved weights score.
+    """
+    content = fusion_files.fusion_file(context.obj, run, labels=labels)
+    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)
+
+
+@app.command()
+def site(
+    context: typer.Context,
+    run: RunName,
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    walk: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Include a walk-through of the run's dataset; may be repeated.",
+            autocompletion=names.complete_walk,
+        ),
+    ] = None,
+    replace: Replace = False,
+) -> None:
+    """Write a run as a folder of plain files for any browser: every debate, with filters and search."""
+    links = Links(context.obj.settings.base_url or AT_HOME)
+    made = site_action.write_site(context.obj, run, out, walks=walk or (), links=links, replace=replace)
+    result = {"path": str(out), "rows": made.rows, "bytes": made.size}
+    show(result, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")
+
+
+@app.command()
+def delete(context: typer.Context, name: Name) -> None:
+    """Delete a saved report; files that were built stay."""
+    reports.delete_report(context.obj, name)
+    show_deleted(name)
+
+
+def _figure_text(figure: CaptionedFigure) -> str:
+    """Return a figure as people read it: what it says, of what, and the beginning of its table."""
+    more = len(figure.table) - _SHOWN
+    table = "" if figure.table.empty else figure.table.head(_SHOWN).to_string(index=False)
+    rest = f"… {more:,} more rows, see --json" if more > 0 else ""
+    return "\n".join(filter(None, (figure.finding, figure.sentence, figure.caption, table, rest)))
+
+
+def _figure_record(found: CaptionedFigure) -> dict[str, Any]:
+    words = {name: getattr(found, name) for name in ("title", "subject", "finding", "sentence", "caption")}
+    return {**words, "table": found.table.to_dict("records")}
+
+
+def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
+    return {"name": name, **selection.as_json(), "figures": list(selection.figure_names)}
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    parts = (f"{len(record[name]):,} {name}" for name in ("runs", "compare", "rows", "figures"))
+    return f"{record['name']}: {', '.join(parts)}"

@@ -1,0 +1,63 @@
+"""A report as bytes, made from the store and a selection alone: the same input gives the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.features.sharing import walk_tables
+from core.features.sharing.report.byline import NOBODY
+from core.features.sharing.report.document import render
+from core.features.sharing.report.figures.registry import KINDS
+from core.features.sharing.report.material import Finders, Material
+from core.features.sharing.report.material_loader import load_material
+from core.features.sharing.report.page import make_page
+from core.features.sharing.report.parts import Parts, Sections, arrange
+from core.features.sharing.report.question import kinds_in_order
+from core.features.sharing.report.selection import ReportSelection
+from core.features.sharing.report.slides import make_slides
+from core.features.sharing.report.walk import HOME, Links, load_stops
+from core.plots.captioned import CaptionedFigure
+from core.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltReport:
+    """A file's bytes, and how many figures and rows are in it."""
+
+    content: bytes
+    figures: int
+    rows: int
+
+
+def load_parts(store: Store, name: str, selection: ReportSelection, find: Finders, links: Links = HOME) -> Parts:
+    """Return the parts of the report of a selection named `name`, without an author. links: base addresses of its stops' links.
+
+    Raise NotFound for runs that were deleted.
+    """
+    with store.read() as db:
+        material = load_material(db, selection, find)
+        stops = load_stops(db, walk_tables.of_walk(db, selection.dataset, selection.walk))
+    wanted = material.runs if selection.explorers != "no" else ()
+    explorers = {run.id: find.explorer(run, selection.explorers == "labels") for run in wanted}
+    material = replace(material, explorers={key: data for key, data in explorers.items() if data is not None})
+    figures, appendix = arrange(selection, make_sections(material, selection))
+    keyed = {f"stop-{i}": one for i, one in enumerate(stops, start=1)}
+    return Parts(name, material, selection, NOBODY, figures, appendix, keyed, links)
+
+
+def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
+    """Return the report, or the slides, as a file: the same parts give the same bytes."""
+    document = make_slides(parts) if slides else make_page(parts)
+    drawn = sum(one.chart is not None for one in document.figures.values())
+    return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
+
+
+def make_sections(material: Material, selection: ReportSelection) -> Sections:
+    """Return the figures of each chosen kind, in order, each under a key that is the same for the same selection."""
+    prefix = f"{material.dataset.name} · "
+    sections: dict[str, list[tuple[str, CaptionedFigure]]] = {}
+    for kind in kinds_in_order(material, selection.figure_names):
+        made = KINDS[kind].make(material)
+        named = [one if one.chart is None else replace(one, caption=prefix + one.caption.removeprefix(prefix)) for one in made]
+        sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
+    return sections

@@ -1,0 +1,105 @@
+"""The chosen rows in full: numbers, dossier, texts, and the audit of the arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from core.base.texts import count_text, number_text
+from core.base.types import FLAG_NAMES
+from core.features.sharing.report.markup import Html, element, join
+from core.features.sharing.report.material import ChosenRow
+from core.features.sharing.report.row_texts import Row, evidence_card, row_texts
+from core.features.sharing.report.tables import table
+from core.plots import theme
+from core.scoring import row_trace
+from core.scoring.row_trace import NO_TRACE
+
+_BOLD = re.compile(r"\*\*([^\s*](?:[^*\n]*[^\s*])?)\*\*")
+
+
+def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
+    """Return one row in each of the chosen runs that have it. key: of its place in the page."""
+    numbers = rows[0].numbers
+    title = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
+    known = numbers["label"] or "unknown"
+    label = f"{numbers['pair_id']} · label: {theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]} · split {numbers['split']}"
+    return element(
+        "section",
+        element("h3", *title),
+        element("p", label, class_="muted"),
+        table(pd.DataFrame([_numbers(row) for row in rows])),
+        *(join([element("h4", row.run.name), *_tell(row)]) for row in rows),
+        id=key,
+    )
+
+
+def _numbers(row: ChosenRow) -> dict[str, object]:
+    """Return the numbers of a row in one run; rank scores are named as such."""
+    numbers = row.numbers
+    values = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+    rank = " (rank scores)" if row.run.has_rank_scores else ""
+    return {
+        "run": f"{row.run.name}{rank}",
+        **{title: "–" if (value := numbers[column]) is None else number_text(value) for title, column in values.items()},
+        "hit or miss": numbers["outcome"] or "–",
+        "flags": ", ".join(FLAG_NAMES.get(flag, flag) for flag in numbers["flags"]) or "–",
+    }
+
+
+def _tell(row: ChosenRow) -> Iterable[Html]:
+    """Yield a run's evidence for a row, the texts about it, and the origin of its numbers."""
+    texts = row_texts(row.run, row.numbers, row.events, list(map(evidence_card, row.dossier)))
+    if texts["error"]:
+        yield element("p", f"This row failed: {texts['error']}")
+        return
+    yield element("pre", "\n".join(texts["arithmetic"]))
+    if advocates := texts["advocates"]:
+        argued = sum(each["argued"] for each in advocates)
+        yield element("p", f"{argued} of {len(advocates)} advocates argued.")
+        yield element("ul", *(element("li", element("strong", each["role"]), f" {each['words']}") for each in advocates))
+    if texts["noDossier"]:
+        yield element("p", texts["noDossier"], class_="muted")
+    if n := len(texts["dossier"]):
+        summary = element("summary", f"Dossier: {count_text(n, 'answer')}")
+        yield element("details", summary, *map(_card, texts["dossier"]))
+    if not texts["stages"]:
+        yield element("p", NO_TRACE, class_="muted")
+    for stage in texts["stages"]:
+        yield from _stage(stage)
+
+
+def _card(card: Row) -> Html:
+    """Return the answer of a tool, which the agents were given."""
+    status = [element("p", card["status"])] if card["status"] else []
+    tables = [table(pd.DataFrame(each["rows"], columns=each["columns"])) for each in card["tables"]]
+    said = [element("p", card["lines"].strip(), class_="said")] if card["lines"] else []
+    source = element("p", card["source"], class_="muted")
+    return element("div", element("strong", card["title"]), *status, *tables, *said, source, class_="card")
+
+
+def _stage(stage: Row) -> Iterable[Html]:
+    """Yield one stage of a trace; the briefs of a debate stand side by side."""
+    yield element("p", element("strong", stage["title"]))
+    if not stage["rounds"]:
+        yield from (_box(step, step["title"], whole=True) for step in stage["steps"])
+        return
+    spoken = [step for sides in stage["rounds"] for side in sides for step in side]
+    boxes = [
+        _box(step, step["title"] if step["p"] is None else f"{step['title']}: {100 * step['p']:.0f}%", whole=i >= len(spoken))
+        for i, step in enumerate([*spoken, *stage["steps"]])
+    ]
+    yield element("div", *boxes, class_="debate")
+
+
+def _box(step: Row, title: str, *, whole: bool) -> Html:
+    parts = _BOLD.split(row_trace.spell_tags(step["text"]))  # tags by their meaning; every second part is bold
+    remark = [" ", element("span", step["warning"], class_="warning")] if step["warning"] else []
+    return element(
+        "div",
+        element("h5", title, *remark),
+        element("p", *(element("strong", part) if i % 2 else part for i, part in enumerate(parts)), class_="said"),
+        class_=" ".join(filter(None, ("speech", step["role"], "whole" if whole else ""))),
+    )

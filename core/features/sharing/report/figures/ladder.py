@@ -1,0 +1,106 @@
+"""The ladder of scores: one figure for runs in groups on the same rows that are scored alike, and one for public scores."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from core.base.texts import NO_BIOLOGY
+from core.features.sharing.report.figure_kind import FigureKind
+from core.features.sharing.report.material import Material
+from core.plots import scores
+from core.plots.captioned import CaptionedFigure
+from core.scoring.public_noise import PublicNoise, public_noise
+from core.scoring.run_scores import RunScore
+from core.scoring.sentences import TWO_WAY
+from core.scoring.standing import Standing, headline
+from core.store.runs import Run
+
+MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
+
+
+def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
+    """Return the runs that have a headline, by labelled rows and by how they are scored; the largest group first.
+
+    Inside a group the highest score comes first.
+    """
+    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    values = {run.id: standings[run.id].score.headline.value.estimate for run in runs}
+    for run in sorted((run for run in runs if not math.isnan(values[run.id])), key=lambda run: -values[run.id]):
+        groups[standings[run.id].rows, standings[run.id].score.whole.scored].append(run)
+    return sorted(groups.values(), key=lambda group: (-len(group), -standings[group[0].id].score.whole.n_labelled))
+
+
+def of_all(
+    dataset: str,
+    groups: Sequence[Sequence[Run]],
+    standings: Mapping[str, Standing],
+    counts: Mapping[str, RunScore],
+    chosen: str | None,
+    most: int = MOST_OF_GROUP,
+) -> CaptionedFigure:
+    """Return the runs of all groups in one figure, each group in order with the baselines without biology on its rows.
+
+    The group whose best run scores highest comes first. dataset: its name. counts: of the first run of each group, by its id.
+    chosen: the id of the run that stands out. most: of a larger group the best are drawn, and the chosen one.
+    """
+    lines: list[dict[str, object]] = []
+    for group in sorted(groups, key=lambda of: -standings[of[0].id].score.headline.value.estimate):
+        drawn = [run for at, run in enumerate(group) if at < most or run.id == chosen]
+        values = [(run.name, "here", run.id == chosen, standings[run.id].score.headline.value) for run in drawn]
+        first = standings[group[0].id].score
+        name = f"{first.whole.n_labelled:,} labelled rows · {first.whole.scored}"
+        if first.headline.genes is None:
+            values.append((NO_BIOLOGY, "baseline", False, counts[group[0].id].headline.value))
+        else:
+            name += f", over {first.headline.counted}"
+        name += f", {len(drawn)} of {len(group)} runs" if len(drawn) < len(group) else ""
+        lines += [
+            {"group": name, "run": run, "kind": kind, "chosen": is_chosen, **score.columns, "n": score.n}
+            for run, kind, is_chosen, score in sorted(values, key=lambda value: -value[-1].estimate)
+        ]
+    table = pd.DataFrame(lines)
+    names = list(dict.fromkeys(standings[group[0].id].score.headline.name for group in groups))
+    has_baseline = "baseline" in set(table["kind"])
+    squares = " · squares use only how often genes were measured" if has_baseline else ""
+    caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY}{squares}"
+    sentence = headline({run.name: standings[run.id] for group in groups for run in group})
+    metric = "score" if len(names) > 1 else "mean" if has_baseline else names[0]
+    chart = scores.figure(table, metric, by="group", names="run")
+    title, finding = "Runs beside the baselines without biology", sentence.partition(": ")[0]
+    return CaptionedFigure(title, dataset, sentence, caption, chart, table, finding)
+
+
+def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
+    """Return the public scores of runs that have one, the highest first; they are of other rows than any score here."""
+    half, n = (noise.half, noise.rows) if noise else (math.nan, math.nan)
+    table = pd.DataFrame({"run": run.name, "estimate": run.public_score, "chosen": run.id == chosen} for run in runs)
+    table = table.assign(kind="public", low=table["estimate"] - half, high=table["estimate"] + half, n=n)
+    how = noise.describe() if noise else "no interval: the noise is unknown without a labelled run"
+    caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
+    sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
+    return CaptionedFigure("Public scores", dataset, sentence, caption, scores.figure(table, "mean", names="run"), table)
+
+
+def runs_with_public_score(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs with a public score, the highest first."""
+    return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    standings = {run.id: material.standing(run.id) for run in material.runs}
+    dataset, first = material.dataset.name, material.runs[0].id
+    groups = group_runs(material.runs, standings)
+    counts = {group[0].id: material.count_score(group[0].id) for group in groups}
+    most = MOST_OF_GROUP if len(groups) > 1 else len(material.runs)
+    figures = [of_all(dataset, groups, standings, counts, first, most)] if groups else []
+    if published := runs_with_public_score(material.runs):
+        noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
+        figures.append(of_published(dataset, published, noise, first))
+    return figures or [CaptionedFigure("The ladder of scores", "", "No labels here: none of these runs has a score.")]
+
+
+FIGURE = FigureKind("ladder", "The ladder of scores", "The score of each run, beside the no-biology baseline.", 30, _make)

@@ -1,0 +1,156 @@
+"""The report: one page with the finding, its abstract and answer, figures, rows in full, an appendix, methods and provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.features.sharing.report.debates import show_row
+from core.features.sharing.report.document import Document, chart_place, explorer_place, theme_switch
+from core.features.sharing.report.figures.registry import KINDS
+from core.features.sharing.report.markup import Html, element, join
+from core.features.sharing.report.material import Material
+from core.features.sharing.report.methods import show_methods
+from core.features.sharing.report.parts import Parts
+from core.features.sharing.report.provenance import show_provenance
+from core.features.sharing.report.question import answer_sentences, find_abstract, question_text
+from core.features.sharing.report.tables import table
+from core.features.sharing.report.walk import show_stop
+from core.plots.captioned import CaptionedFigure
+from core.scoring.sentences import interval_text, scored_text
+from core.store.runs import Run
+
+DRAFT = "Draft, made from the verdicts below. Edit it before you send it."
+Part = tuple[str, str, Html]  # id, title, content
+
+
+def make_page(parts: Parts) -> Document:
+    """Return the report: the finding first, then the answer and a few figures, then all else."""
+    material = parts.material
+    verdict, *rest = answer_sentences(material)
+    answer = join([element("p", element("strong", verdict)), *([element("p", " ".join(rest))] if rest else [])])
+    stops = [show_stop(key, one, parts.links, "h3", "stop") for key, one in parts.stops.items()]
+    sections = [
+        ("abstract", "Abstract", show_abstract(parts)),
+        ("answer", question_text(material), answer),
+        ("figures", "Figures", join(_figure(key, found) for key, found in parts.figures)),
+        *([("stops", "What to look at", join(stops))] if stops else []),
+        ("runs", "Runs", table(pd.DataFrame([_run_line(material, run) for run in material.runs]))),
+        *_debates(material),
+        *_explorers(material),
+        *_appendix(parts),
+        ("methods", "Methods", show_methods(material)),
+        ("provenance", "Provenance", show_provenance(material, parts.selection)),
+    ]
+    header = element("header", element("h1", parts.title), element("p", parts.subtitle, class_="muted"), *show_marks(material))
+    body = [element("section", element("h2", title), content, id=key) for key, title, content in sections]
+    layout = element("div", _contents(sections, material), element("main", header, *body), class_="layout")
+    drawn = {**parts.drawn_first, **dict(keyed for figures in parts.appendix.values() for keyed in figures)}
+    return Document("report", parts.title, [layout], drawn, explores=bool(material.explorers))
+
+
+def show_abstract(parts: Parts) -> Html:
+    """Return the abstract, paragraph by paragraph, marked as a draft until it is edited."""
+    text, is_draft = find_abstract(parts.material, parts.selection)
+    mark = [element("p", DRAFT, class_="draft")] if is_draft else []
+    return join([*mark, *(element("p", part.strip()) for part in text.split("\n\n") if part.strip())])
+
+
+def show_marks(material: Material) -> list[Html]:
+    """Return the caveats about the labels, if there are any."""
+    said = material.dataset.marks.sentence
+    return [element("p", said, class_="caution")] if said else []
+
+
+def _appendix(parts: Parts) -> list[Part]:
+    """Return the figures that do not come first, by kind."""
+    blocks = [
+        join([element("h3", KINDS[kind].title), *(_figure(key, found, "h4") for key, found in figures)])
+        for kind, figures in parts.appendix.items()
+    ]
+    return [("appendix", "Appendix", join(blocks))] if blocks else []
+
+
+def _contents(sections: Sequence[Part], material: Material) -> Html:
+    names = [f"{found[0].numbers['pert']} ⟶ {found[0].numbers['gene']}" for found in material.chosen_rows.values()]
+    rows = [element("li", element("a", name, href=f"#{row_key(i)}"), class_="row") for i, name in enumerate(names)]
+    items = [
+        join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])])
+        for key, title, _ in sections
+    ]
+    return element("nav", theme_switch(), element("ol", *items), aria_label="Contents")
+
+
+def row_key(place: int) -> str:
+    """Return the id of a chosen row's place in the page."""
+    return f"row-{place + 1}"
+
+
+def _run_line(material: Material, run: Run) -> dict[str, object]:
+    score = material.score(run.id)
+    whole, headline = score.whole, score.headline
+    known = whole.n_labelled > 0
+    return {
+        "run": run.name,
+        "method": run.method.replace("_", " "),
+        "rows": run.total,
+        "labelled": whole.n_labelled,
+        **{
+            title: interval_text(part) if known else "no labels"
+            for title, part in (("DE", headline.de), ("DIR", headline.dir), (headline.name, headline.value))
+        },
+        "scored": scored_text(whole.scored).removeprefix("scored ") if known else "–",
+        "no answer": run.fallbacks,
+        "failed": run.failed,
+        "public score": "–" if run.public_score is None else f"{run.public_score:.3f}",
+    }
+
+
+def heading(tag: str, found: CaptionedFigure) -> Html:
+    """Return a figure's message as a heading, with its topic and run below."""
+    about = " · ".join(filter(None, (found.title, found.subject)))
+    return join([element(tag, found.headline), element("p", about, class_="kind")])
+
+
+def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
+    """Return a figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
+    said = [element("p", found.sentence)] if found.finding else []
+    if found.chart is None:
+        return element("figure", heading(tag, found), *said)
+    return element(
+        "figure",
+        heading(tag, found),
+        *said,
+        chart_place(key, found),
+        element("figcaption", found.caption),
+        element("details", element("summary", "Table"), table(found.table)),
+    )
+
+
+def _explorers(material: Material) -> list[Part]:
+    """Return each fusion among the runs, to weigh again in the page."""
+    return [
+        (f"weigh-{i}", f"{names[run]}: change its weights", explorer_place(f"explorer-{i}", data))
+        for names in ({run.id: run.name for run in material.runs},)
+        for i, (run, data) in enumerate(material.explorers.items(), start=1)
+    ]
+
+
+def _debates(material: Material) -> list[Part]:
+    if not material.chosen_rows:
+        return []
+    blocks = [_audit(material)]
+    blocks += [show_row(row_key(i), found) for i, found in enumerate(material.chosen_rows.values())]
+    return [("debates", "Rows in full", join(blocks))]
+
+
+def _audit(material: Material) -> Html:
+    """Return whether the advocates of each debate argued, in a sentence and by role."""
+    audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
+    blocks = []
+    for audit in audits:
+        counts = table(pd.DataFrame(audit.tables()[1].texts()))
+        blocks.append(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats))
+        blocks.append(element("details", element("summary", "Counts by role"), counts))
+    return join(blocks)

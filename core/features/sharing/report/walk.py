@@ -1,0 +1,158 @@
+"""A walk-through: its stops as slides and as a part of the report, each with its sentence and a link to the view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from core.base.errors import NotFound
+from core.base.texts import count_text, number_text
+from core.features.reading.row_reason import find_reason, shorten
+from core.features.sharing import walk_tables
+from core.features.sharing.report.byline import Byline
+from core.features.sharing.report.deck import make_deck, show_words
+from core.features.sharing.report.document import chart_place, render
+from core.features.sharing.report.markup import Html, element
+from core.features.sharing.report.material import ChosenRow
+from core.features.sharing.report.material_loader import load_row
+from core.features.sharing.walk_tables import Stop
+from core.plots import offline_page, theme
+from core.plots.captioned import CaptionedFigure
+from core.scoring import row_trace
+from core.store import Cursor, datasets, predictions, runs
+
+AT_HOME = "http://localhost:8501"  # where the app is for whoever started it
+_EXCERPT = 300  # characters of a brief on a slide
+_MOST_TEXTS = 4  # texts on a slide
+_OPEN = "Open in PerturbDesk"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownStop:
+    """A stop with its content. row: None unless it is about a row of an existing run; figure: as saved."""
+
+    stop: Stop
+    row: ChosenRow | None = None
+    figure: CaptionedFigure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the links of stops lead: to the app at `base`, or, for rows of the run `site` (id), to the page of its site."""
+
+    base: str = AT_HOME
+    site: str = ""
+
+    def of(self, stop: Stop) -> tuple[str, str]:
+        """Return the address of a stop's view, and what the link says."""
+        if self.site and stop.run == self.site and stop.pair_id:
+            return f"index.html#row={stop.pair_id}", "Read the row"
+        return f"{self.base.rstrip('/')}/{stop.address.removeprefix('./')}", _OPEN
+
+
+HOME = Links()
+
+
+def load_stops(db: Cursor, stops: Sequence[Stop]) -> list[ShownStop]:
+    """Return the content of stops."""
+    return [ShownStop(stop, _load_row(db, stop), _read_figure(stop)) for stop in stops]
+
+
+def _load_row(db: Cursor, stop: Stop) -> ChosenRow | None:
+    if stop.run is None or stop.pair_id is None:
+        return None
+    try:
+        run = runs.find(db, stop.run)
+        numbers = predictions.row(db, run.id, stop.pair_id)
+    except NotFound:  # the run was deleted since
+        return None
+    return load_row(db, run, stop.pair_id, numbers)
+
+
+def keep_figure(found: CaptionedFigure) -> dict[str, object]:
+    """Return a figure as a stop keeps it."""
+    assert found.chart is not None
+    chart = offline_page.as_data(found.chart)
+    return {"title": found.title, "sentence": found.sentence, "caption": found.caption, "chart": chart}
+
+
+def _read_figure(stop: Stop) -> CaptionedFigure | None:
+    kept = stop.figure
+    if kept is None:
+        return None
+    return CaptionedFigure(kept["title"], "", kept["sentence"], kept["caption"], go.Figure(kept["chart"], skip_invalid=True))
+
+
+def walk_file(db: Cursor, dataset: str, name: str, links: Links) -> bytes:
+    """Return the slides of a walk-through of a dataset (id) as one file: the same stops give the same bytes."""
+    stops = walk_tables.of_walk(db, dataset, name)
+    keyed = {f"stop-{i}": one for i, one in enumerate(load_stops(db, stops), start=1)}
+    days = [stop.added_at.date() for stop in stops if stop.added_at is not None]
+    byline = Byline(", ".join(dict.fromkeys(stop.author for stop in stops)), max(days, default=None))
+    n = len(stops)
+    known = (byline.words, f"dataset {datasets.find(db, dataset).name}", count_text(n, "stop"))
+    slides = [
+        show_words("title", name, [element("p", " · ".join(filter(None, known)))]),
+        *(show_stop(key, one, links) for key, one in keyed.items()),
+    ]
+    return render(make_deck(name, slides, figures_of(keyed)))
+
+
+def figures_of(keyed: Mapping[str, ShownStop]) -> dict[str, CaptionedFigure]:
+    """Return the figures of some stops, by the keys of their places."""
+    return {key: one.figure for key, one in keyed.items() if one.figure is not None}
+
+
+def show_stop(key: str, shown: ShownStop, links: Links, tag: str = "h2", kind: str = "slide stop") -> Html:
+    """Return a stop as a slide, or as a part of the report: its sentence as the title, then its content.
+
+    tag: of the title. kind: of the part, for the style sheet.
+    """
+    stop = shown.stop
+    address, words = links.of(stop)
+    said = stop.sentence or stop.title
+    below = [element("span", stop.title), " · "] if stop.sentence else []
+    if shown.figure is not None:
+        below += [shown.figure.caption, " · "]
+    link = element("p", *below, element("a", words, href=address, target="_blank", rel="noopener"), class_="muted")
+    return element("section", element(tag, said), *_stop_content(key, shown), link, class_=kind)
+
+
+def _stop_content(key: str, shown: ShownStop) -> list[Html]:
+    if shown.figure is not None:
+        return [element("div", chart_place(key, shown.figure), class_="stage")]
+    if shown.row is not None:
+        return list(_row(shown.row))
+    gone = "Its run was deleted from this workspace." if shown.stop.pair_id else shown.stop.title
+    return [element("p", gone, class_="sentence")]
+
+
+def _row(row: ChosenRow) -> Iterator[Html]:
+    """Yield a row on a slide: the pair, the answer, why, and how each side began."""
+    numbers = row.numbers
+    pair = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
+    known = numbers["label"] or "unknown"
+    answer = [
+        f"P(DE) {number_text(numbers['p_de'], '.2f')}" if numbers["p_de"] is not None else "no answer",
+        f"P(up | DE) {number_text(numbers['p_up_given_de'], '.2f')}" if numbers["p_up_given_de"] is not None else "",
+        f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}",
+        {"hit": "right", "miss": "wrong"}.get(numbers["outcome"] or "", ""),
+        row.run.name,
+    ]
+    yield element("p", element("strong", *pair), " · ", " · ".join(filter(None, answer)), class_="sentence")
+    reason = find_reason(numbers, row.events, row.passages, longest=_EXCERPT)
+    if reason is not None and (reason.quote or reason.source):
+        quote = f"“{reason.quote}” — {reason.source}" if reason.quote else reason.source
+        yield element("p", quote, class_="reason")
+    briefs = [event for event in row.events if event["kind"] == "brief"]
+    columns = [_brief(event) for stage in row_trace.SIDES for event in briefs if event["stage"] == stage]
+    if columns:
+        yield element("div", *columns[:_MOST_TEXTS], class_="briefs")
+
+
+def _brief(event: Mapping[str, object]) -> Html:
+    role = str(event["role"])
+    text = shorten(row_trace.spell_tags(str(event["content"])).replace("**", ""), _EXCERPT)
+    return element("div", element("h3", role), element("p", text), class_=f"speech {role if role in theme.ROLE_COLOURS else ''}")

@@ -1,0 +1,195 @@
+"""One table for all models on the same test cells, split, mask and unit, with the random level and
+the structural ceiling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.base.fields.setting import setting
+from core.base.hashes import KEY_DIGITS, sha256_of
+from core.features.targets.candidates import pool_matrix
+from core.features.targets.expression import ExpressionSet, Mask, PerturbedCells, mask_expression, take_perturbed, targets_in
+from core.features.targets.metrics import (
+    KS,
+    Floats,
+    Metric,
+    Pools,
+    Unit,
+    best_levels,
+    ceilings_of,
+    clustered_interval,
+    place_targets,
+    score_rankings,
+)
+from core.features.targets.models.base import FittedModel, Report
+from core.features.targets.splits import Split
+
+ALL_GENES: Final = "all genes"  # the pool of an evaluation without candidates
+TOP: Final = 20  # number of genes of a ranking to save for people
+CELLS_AT_ONCE: Final = 512
+# Test conditions by their targets that were perturbed in training
+STRATA: Final = {
+    "all": "all test conditions",
+    "seen": "all targets perturbed in training",
+    "part seen": "some targets perturbed in training",
+    "unseen": "no target perturbed in training",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """How rankings are scored. unit: "condition" (the expression of its cells is averaged first) or
+    "cell". candidates: pools for the rankings; None to rank all genes.
+    """
+
+    mask: Annotated[
+        Mask,
+        setting(
+            "Genes that models may not see: of each profile those that differ most from control cells, or every target of "
+            "the split.",
+            title="Mask",
+            words={
+                "none": "no mask",
+                "strongest": "10 strongest genes masked",
+                "targets": "all targets masked",
+            },
+        ),
+    ] = "none"
+    unit: Annotated[
+        Unit,
+        setting(
+            "The unit of a ranking: averaged cells, or each cell.",
+            title="Unit",
+            words={"condition": "averaged conditions", "cell": "single cells"},
+        ),
+    ] = "condition"
+    candidates: Annotated[
+        Path | None,
+        setting("Rank within pools: JSON of condition to genes, or one gene per line.", metavar="FILE", where="command"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """The scores and rankings of models.
+
+    settings: mask, unit, ks and pool, which identify it among those of the same models. ceilings:
+    as of `ceilings_of`. table: model, stratum, metric, k (NaN for mrr), estimate, low, high,
+    random, ceiling, n, conditions. genes: model, condition, rank (inf outside the pool), gene,
+    is_target: the first TOP genes and all targets of each model and test condition, from rankings
+    of averaged cells.
+    """
+
+    settings: Mapping[str, Any]
+    ceilings: Mapping[str, Mapping[str, str]]
+    table: pd.DataFrame
+    genes: pd.DataFrame
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return sha256_of(json.dumps(dict(self.settings), sort_keys=True))[:KEY_DIGITS]
+
+
+def evaluate(
+    models: Mapping[str, FittedModel],
+    cells: ExpressionSet,
+    split: Split,
+    request: EvaluationRequest,
+    seed: int = 0,
+    pools: Pools | None = None,
+    report: Report = lambda _share, _what: None,
+) -> Evaluation:
+    """Return the evaluation of models on the test conditions of a split.
+
+    cells: with those on which the models were fitted. seed: of matched controls. pools: the
+    candidates of each test condition; None to rank all genes.
+    """
+    test = cells.of_conditions(split.test)
+    single = take_perturbed(test, test, np.random.default_rng(seed), "test")
+    averages = single.average(by_batch=False)
+    rows = averages if request.unit == "condition" else single
+    perturbed = [gene for condition in split.conditions for gene in targets_in(condition)]
+    hidden = np.flatnonzero(np.isin(cells.genes, perturbed))
+    strata = np.array([_stratum(condition, split) for condition in rows.conditions])
+    levels = {
+        name: best_levels(rows.conditions.tolist(), scored, pools, len(cells.genes))
+        for name, scored in (("random", frozenset[str]()), ("ceiling", split.trained_genes))
+    }
+    lines: list[dict[str, Any]] = []
+    genes: list[dict[str, Any]] = []
+
+    def rank(model: FittedModel, rows: PerturbedCells) -> Iterator[tuple[PerturbedCells, Floats]]:
+        """Yield the rows in blocks, with their scores; NaN for genes that are not ranked."""
+        for start in range(0, len(rows.x), CELLS_AT_ONCE):
+            block = rows.take(slice(start, start + CELLS_AT_ONCE))
+            scores = model.score(mask_expression(block.x, block.controls.means(), request.mask, hidden), block.controls)
+            if pools is not None:
+                scores[~pool_matrix(pools, block.conditions.tolist(), cells.genes)] = np.nan
+            yield block, scores
+
+    for position, (name, model) in enumerate(models.items()):
+        report(position / len(models), f"{name}: ranking genes for {len(rows.x):,} {request.unit}s")
+        places = [place for block, scores in rank(model, rows) for place in place_targets(scores, block.target_columns)]
+        lines += _table_lines(name, score_rankings(places), levels, rows.conditions, strata)
+        genes += (line for block in rank(model, averages) for line in _first_genes(name, cells.genes, *block))
+    pool = ALL_GENES if request.candidates is None else request.candidates.name
+    settings = {"mask": request.mask, "unit": request.unit, "ks": list(KS), "pool": pool}
+    ceilings = ceilings_of(split, pools, len(cells.genes))
+    return Evaluation(settings, ceilings, pd.DataFrame(lines), pd.DataFrame(genes))
+
+
+def _table_lines(
+    model: str,
+    scores: Mapping[Metric, Floats],
+    levels: Mapping[str, Mapping[Metric, Floats]],
+    conditions: NDArray[np.str_],
+    strata: NDArray[np.str_],
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a model in an evaluation's table. levels: the columns random and ceiling."""
+    for stratum in STRATA:
+        chosen = (strata == stratum) | (stratum == "all")
+        clusters = conditions[chosen].tolist()
+        for (metric, k), values in scores.items() if clusters else ():
+            yield {
+                "model": model,
+                "stratum": stratum,
+                "metric": metric,
+                "k": float("nan") if k is None else float(k),
+                **clustered_interval(values[chosen], clusters).columns,
+                **{name: float(level[metric, k][chosen].mean()) for name, level in levels.items()},
+                "n": len(clusters),
+                "conditions": len(set(clusters)),
+            }
+
+
+def _stratum(condition: str, split: Split) -> str:
+    seen = {gene in split.trained_genes for gene in targets_in(condition)}
+    return "part seen" if len(seen) == 2 else "seen" if True in seen else "unseen"
+
+
+def _first_genes(model: str, genes: Sequence[str], block: PerturbedCells, scores: Floats) -> Iterator[dict[str, Any]]:
+    """Yield the first TOP genes that a model can score, and the targets, of each condition."""
+    for condition, targets, row in zip(block.conditions, block.target_columns, scores, strict=True):
+        order = np.argsort(-row, kind="stable")
+        columns = [*dict.fromkeys([*order[np.isfinite(row[order])][:TOP], *targets])]
+        [places] = place_targets(row[None], [columns])
+        lines = [
+            {
+                "model": model,
+                "condition": str(condition),
+                "rank": np.inf if place is None else place[0] + (place[1] - 1) / 2,
+                "gene": genes[column],
+                "is_target": column in targets,
+            }
+            for column, place in zip(columns, places, strict=True)
+        ]
+        yield from sorted(lines, key=lambda line: line["rank"])

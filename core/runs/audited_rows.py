@@ -1,0 +1,106 @@
+"""Finished rows, audited and in the store's layout: some thousand in memory, the others in a file.
+
+There may be gigabytes of traces, so there is no room for a second copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.base.types import RowResult
+from core.features.arguments import brief_checks
+from core.store import evidence, predictions, traces
+from core.store.queries import Insertion
+from core.store.table_spool import TableSpool
+
+BATCH_ROWS = 2_000
+BATCH_CHARACTERS = 4 << 20  # of texts
+_NO_RUN = ""  # rows are laid out before it is known whose they are
+
+
+class _Place(NamedTuple):
+    """Where in the file rows for a table begin."""
+
+    table: str
+    ignore_existing: bool
+    start: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditedRows:
+    """Rows with the findings of the audit. pair_ids: of all rows, in order. left_out: ids of rows that are not to be written."""
+
+    pair_ids: Sequence[str]
+    left_out: frozenset[str]
+    _places: Sequence[Sequence[_Place]]
+    _spool: TableSpool
+
+    def __len__(self) -> int:
+        return len(self.pair_ids) - len(self.left_out)
+
+    def without(self, pair_ids: Collection[str]) -> AuditedRows:
+        """Return the rows but those with these ids, which have to be some of `pair_ids`."""
+        return AuditedRows(self.pair_ids, frozenset(pair_ids), self._places, self._spool)
+
+    def batches(self, run: str) -> Iterator[list[Insertion]]:
+        """Yield the rows as those of a run (id), some thousand at a time."""
+        left_out = pa.array(sorted(self.left_out), pa.string())
+        for places in self._places:
+            yield [self._read(place, run, left_out) for place in places]
+
+    def _read(self, place: _Place, run: str, left_out: pa.Array) -> Insertion:
+        table = self._spool.read(place.start)
+        if "run" in table.column_names:  # evidence is shared by all runs
+            table = table.set_column(table.column_names.index("run"), "run", pa.repeat(run, table.num_rows))
+            if len(left_out):
+                table = table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
+        return Insertion(place.table, table, place.ignore_existing)
+
+
+class RowSpool:
+    """Takes rows one by one, and has them audited and laid out batch by batch."""
+
+    def __init__(self) -> None:
+        self._spool = TableSpool()
+        self._pair_ids: list[str] = []
+        self._places: list[list[_Place]] = []
+        self._waiting: list[RowResult] = []
+        self._characters = 0
+
+    def add(self, row: RowResult) -> None:
+        """Take a row. Raise SystemFailure if it is to be written to the disk and cannot be."""
+        self._waiting.append(row)
+        self._characters += sum(len(event.content) for event in row.events)
+        if len(self._waiting) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS:
+            self._write_waiting()
+
+    def finish(self) -> AuditedRows:
+        """Return all rows that were added; none can be added afterwards."""
+        self._write_waiting()
+        return AuditedRows(self._pair_ids, frozenset(), self._places, self._spool)
+
+    def _write_waiting(self) -> None:
+        rows, self._waiting, self._characters = self._waiting, [], 0
+        if not rows:
+            return
+        findings, collapsed = brief_checks.check_rows(rows)
+        insertions = [
+            predictions.insertion_of(_NO_RUN, rows, brief_checks.flags_with_collapse(rows, collapsed)),
+            traces.insertion_of(_NO_RUN, rows, findings),
+            *evidence.insertions_of(_NO_RUN, rows),
+        ]
+        self._pair_ids += [row.prediction.pair_id for row in rows]
+        self._places.append([_Place(table, ignored, self._spool.add(new)) for table, new, ignored in insertions if new.num_rows])
+
+
+def audit_rows(rows: Iterable[RowResult]) -> AuditedRows:
+    """Return rows with the findings of their briefs. Called before the store is locked, since it takes a while."""
+    spool = RowSpool()
+    for row in rows:
+        spool.add(row)
+    return spool.finish()

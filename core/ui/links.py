@@ -1,0 +1,145 @@
+"""Links between pages, and their query parameters. A link names a run by its id, so renaming breaks no link.
+
+Controls whose values are in links are in `linked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.runs.jobs.kinds import Job
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui.server_workspace import read_workspace
+
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")  # put before the script of a component with links
+ARGUMENTS = "pages/arguments.py"
+ASK = "pages/ask.py"
+COMPARE = "pages/compare.py"
+DATA = "pages/data.py"
+EXPERIMENTS = "pages/experiments.py"
+FUSE = "pages/fuse.py"
+NEIGHBOURS = "pages/neighbours.py"
+OVERVIEW = "pages/overview.py"
+ROWS = "pages/rows.py"
+RUN = "pages/run.py"
+SCORES = "pages/scores.py"
+SEARCH = "pages/search.py"
+SHARE = "pages/share.py"
+SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
+
+
+def read_parameters() -> dict[str, list[str]]:
+    """Return all query parameters with all their values: both ends of a range are two values of one parameter."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def dataset_and_run() -> dict[str, str]:
+    """Return the query parameters that links to all other pages have."""
+    return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}
+
+
+def set_parameter(name: str, value: str | Sequence[str] | None) -> None:
+    """Set one query parameter; remove it if the value is None or empty."""
+    set_parameters({name: value})
+
+
+def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
+    """Set several query parameters at once: each write adds a step to the browser's history."""
+    wanted = {name: [value] if isinstance(value, str) else list(value or ()) for name, value in parameters.items()}
+    changed = {name: values for name, values in wanted.items() if values != st.query_params.get_all(name)}
+    for name in [name for name, values in changed.items() if not values]:
+        del st.query_params[name]
+    if any(changed.values()):
+        st.query_params.update({name: values for name, values in changed.items() if values})
+
+
+def base_address() -> str:
+    """Return the app's public address, without a slash at its end; "" if the settings have none."""
+    return read_workspace().settings.base_url.rstrip("/")
+
+
+def page_address(file: str, **parameters: str | list[str]) -> str:
+    """Return the address of a page, by its file in pages/, relative to any other page's: for tables whose cells are links."""
+    return f"./{file}?{urlencode(parameters, doseq=True)}"
+
+
+def row_address(run: Run, pair_id: str, **more: str) -> str:
+    """Return the address of a row of a run in Rows."""
+    return page_address("rows", dataset=run.dataset, run=run.id, row=pair_id, **more)
+
+
+def is_at_ncbi(dataset: Dataset) -> bool:
+    """Return whether NCBI knows the genes of a dataset: those of a simulated one are invented."""
+    return dataset.origin != "simulated" and dataset.organism in SPECIES
+
+
+def ncbi_gene_address(symbol: str, organism: str) -> str:
+    """Return the address of a search for a gene in NCBI's Gene; organism: "mouse" or "human"."""
+    term = f"{symbol}[sym] AND {SPECIES[organism]}[orgn]"
+    return f"https://www.ncbi.nlm.nih.gov/gene/?{urlencode({'term': term})}"
+
+
+def to_page(page: str, label: str, icon: str | None = None, **parameters: str | list[str]) -> None:
+    """Show a link to a page about the chosen dataset and run."""
+    st.page_link(page, label=label, icon=icon, query_params={**dataset_and_run(), **parameters}, width="content")
+
+
+def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
+    """Show a link to a run's rows, filtered by query parameters; of a reading to those of the run that it reads."""
+    params = {"dataset": run.dataset, "run": run.parents[0] if run.is_reading else run.id, **filters}
+    st.page_link(ROWS, label=label, icon=icon, query_params=params, width="content")
+
+
+def to_row(run: Run, pair_id: str, label: str) -> None:
+    """Show a link to one row of a run."""
+    to_rows(run, label, row=pair_id)
+
+
+def to_submit(run: Run, label: str) -> None:
+    """Show a link to the package of a run on Share; for a fusion, with its arithmetic added to the traces."""
+    more = {"fusion_trace": "true"} if run.method == "fusion" else {}
+    query = {"dataset": run.dataset, "run": run.id, "tab": "Package a run", **more}
+    st.page_link(SHARE, label=label, query_params=query, width="content")
+
+
+def to_report(run: Run, baseline: Run, label: str) -> None:
+    """Show a link to a report on Share that compares a run with a baseline."""
+    query = {"dataset": run.dataset, "run": run.id, "runs": [run.id, baseline.id]}
+    st.page_link(SHARE, label=label, icon=":material/description:", query_params=query, width="content")
+
+
+def to_run_page(run: Run, label: str) -> None:
+    """Show a link to the page Run, with a run watched there."""
+    st.page_link(RUN, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
+
+
+def to_job(job: Job, label: str) -> None:
+    """Show a link to the page that shows a job."""
+    view = {**({"dataset": st.query_params["dataset"]} if "dataset" in st.query_params else {}), **job.view}
+    st.page_link(f"pages/{job.page}.py", label=label, query_params=view, width="content")
+
+
+def to_symbol(role: str, symbol: str, label: str) -> None:
+    """Show a link to the page of one perturbation (role "pert") or target gene ("gene")."""
+    page = "pages/perturbation.py" if role == "pert" else "pages/gene.py"
+    st.page_link(page, label=label, query_params={**dataset_and_run(), "name": symbol})
+
+
+def to_dataset(dataset: str) -> None:
+    """Show a link to a dataset (id) in Overview."""
+    st.page_link(OVERVIEW, label="Open the dataset", query_params={"dataset": dataset}, width="content")
+
+
+def to_changes() -> None:
+    """Show a link to the list of all changes."""
+    to_data("Changes", tab="History")
+
+
+def to_data(label: str, **parameters: str) -> None:
+    """Show a link to the Data page."""
+    to_page(DATA, label, **parameters)

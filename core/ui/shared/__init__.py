@@ -1,1 +1,0 @@
-"""What several pages share: links, widgets, the page shell, loaders."""

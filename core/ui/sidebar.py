@@ -1,0 +1,191 @@
+"""The sidebar: dataset and run, the pages in groups, and the user's settings.
+
+The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations and rows. The browser finds
+pages and runs; the server finds symbols and rows, since there may be a hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.features.targets import actions as target_ranking
+from core.runs.workspace import Workspace
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui import linked, links, loaders, run_choice, sign_in
+from core.ui.loaders.cache import cache_by
+from core.ui.run_choice import Choice
+from core.ui.server_workspace import read_workspace
+from core.ui.widgets import as_text
+
+MOST = 8  # most symbols of each role, and rows, that are listed
+_ROLES = {"pert": ("perturbation", "perturbation"), "gene": ("target gene", "gene")}  # column → what it holds, its page
+_HERE = Path(__file__).parent
+_HTML = """<button type="button" class="open">Find anything <kbd></kbd></button>
+<dialog aria-label="Find anything"><input type="text" role="combobox" aria-expanded="true" aria-controls="found"
+ aria-label="Page, run, gene or row" placeholder="page, run, gene, or perturbation and gene" autocomplete="off"
+ spellcheck="false">
+<div id="found" role="listbox" aria-label="Found"></div><p class="none" role="status"></p></dialog>"""
+_palette = st.components.v2.component(
+    "palette",
+    html=_HTML,
+    css=(_HERE / "palette.css").read_text("utf-8"),
+    js=links.SCRIPT + (_HERE / "palette.js").read_text("utf-8"),
+)
+
+
+MORE = "More"  # the group of pages that are listed under it while they are empty
+_LONGEST = 22  # characters of a name that its choice shows in full
+# Address of a page under MORE → whether this workspace has content for it.
+_HOLDS: Mapping[str, Callable[[], object]] = {
+    "targets": lambda: target_ranking.list_all(read_workspace()),
+    "experiments": lambda: loaders.ledger_entries() or loaders.all_presets("experiments"),
+}
+
+
+def show(product: str, workspace: Workspace, pages: Mapping[str, Sequence[Any]], open_page: Any, choice: Choice) -> None:
+    """Show the sidebar. pages: the groups of `st.navigation`; open_page: the page that is shown."""
+    parameters = {name: each.id for name, each in (("dataset", choice.dataset), ("run", choice.run)) if each is not None}
+    with st.sidebar:
+        st.markdown(f"**{product}**")
+        _show_choices(choice)
+        # Links with dataset and run. Streamlit's own links lack them, and setting them adds steps to the browser's history.
+        with st.container(gap=None, key="navigation"):
+            for title, group in pages.items():
+                listed = [page for page in group if page.visibility != "hidden"]
+                empty = [p for p in listed if title == MORE and p != open_page and not _HOLDS.get(p.url_path, bool)()]
+                if title not in ("", MORE) and listed:
+                    st.caption(title)
+                _show_links([page for page in listed if page not in empty], parameters)
+                if empty:
+                    with st.expander(MORE):
+                        _show_links(empty, parameters)
+        _show_palette(pages, choice.dataset, parameters)
+        settings = workspace.settings
+        place = settings.workspace.name or str(settings.workspace)
+        suffix = ", read-only" if settings.read_only else ""
+        st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
+        sign_in.show_person(workspace)
+
+
+def _show_choices(choice: Choice) -> None:
+    """Show the choice of dataset and run, each with facts below it, and its full name if the choice cuts it."""
+    dataset, run = choice.dataset, choice.run
+    listed = [each for each in runs_of(dataset) if not each.is_asked or each == run]  # ad-hoc runs are listed on the page Ask
+    with st.container(gap="xxsmall", key="chosen"):
+        _show_choice(
+            "Dataset", "dataset", dataset.id if dataset else None, {each.id: _title(each) for each in loaders.all_datasets()}
+        )
+        if dataset is not None:
+            _show_facts(_title(dataset), run_choice.describe_dataset(dataset))
+        _show_choice("Run", "run", run.id if run else None, {each.id: each.name for each in listed})
+        if run is not None:
+            _show_facts(run.name, run_choice.describe_run(run), choice.why)
+
+
+def _show_facts(name: str, facts: str, why: str = "") -> None:
+    whole = f"**{as_text(name)}**  \n" if len(name) > _LONGEST else ""
+    reason = f"  \nchosen: {as_text(why)}" if why else ""
+    st.caption(f"{whole}{as_text(facts)}{reason}")
+
+
+def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
+    """Show the choice of a dataset or run by id. A new run keeps the address's other parameters, a new dataset does not."""
+    key = f"choose_{name}"
+    st.session_state[key] = chosen
+
+    def set_address() -> None:
+        of_dataset = dict.fromkeys(linked.names_of_ids()) if name == "dataset" else {}
+        links.set_parameters({**of_dataset, name: st.session_state[key]})
+        run_choice.forget()
+
+    st.selectbox(
+        label,
+        list(titles),
+        key=f"choose_{name}",
+        format_func=lambda option: titles.get(option, option),
+        on_change=set_address,
+        disabled=not titles,
+        placeholder="none yet",
+    )
+
+
+def _title(dataset: Dataset) -> str:
+    return f"{dataset.name} (demo)" if dataset.origin == "simulated" else dataset.name
+
+
+def _show_links(listed: Sequence[Any], parameters: Mapping[str, str]) -> None:
+    for page in listed:
+        st.page_link(page, query_params=dict(parameters), width="stretch")
+
+
+def runs_of(dataset: Dataset | None) -> list[Run]:
+    """Return the predicting runs of a dataset, oldest first."""
+    return [run for run in loaders.predicting_runs() if dataset is not None and run.dataset == dataset.id]
+
+
+def _show_palette(pages: Mapping[str, Sequence[Any]], dataset: Dataset | None, query: Mapping[str, str]) -> None:
+    """Show the button that opens the palette. pages: the groups of `st.navigation`. query: the parameters of every link."""
+    known = [
+        {
+            "kind": f"page{f', {title}' if title else ''}",
+            "label": page.title,
+            "link": links.page_address(page.url_path, **query),
+        }
+        for title, group in pages.items()
+        for page in group
+        if page.visibility != "hidden"
+    ]
+    known += [
+        {"kind": "run", "label": run.name, "link": links.page_address("rows", dataset=run.dataset, run=run.id)}
+        for run in reversed(loaders.predicting_runs())
+    ]
+
+    @st.fragment
+    def draw() -> None:
+        wanted = st.session_state.get("palette", {}).get("wanted") or ""
+        found = [] if dataset is None else list(find_hits(loaders.dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
+        _palette(key="palette", data={"known": known, "found": found, "of": wanted}, on_wanted_change=lambda: None)
+
+    draw()
+
+
+def find_hits(
+    rows: pd.DataFrame, symbols: Mapping[str, Sequence[str]], wanted: str, query: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Yield the matches of the typed words in a dataset: symbols that begin with them, then rows with such a pair; each with its
+    link: of a row to Rows, in the chosen run or the latest run that has it; to its neighbours if no run has it.
+
+    rows: with pert, gene and pair_id. symbols: those of each column, sorted. query: the parameters of every link.
+    """
+    words = wanted.replace("_", " ").replace("⟶", " ").replace(">", " ").lower().split()
+    if not words:
+        return
+    for column, (what, page) in _ROLES.items() if len(words) == 1 else ():
+        starting = [symbol for symbol in symbols[column] if symbol.lower().startswith(words[0])]
+        for each in starting[:MOST]:
+            yield {"kind": what, "label": each, "link": links.page_address(page, **query, name=each)}
+    pert, gene = rows["pert"].str.lower(), rows["gene"].str.lower()
+    if len(words) == 1:
+        mask = (pert == words[0]) | (gene == words[0])
+    else:
+        mask = pert.str.startswith(words[0]) & gene.str.startswith(words[1])
+    for row in rows[mask].head(MOST).itertuples():
+        pair_id = str(row.pair_id)
+        link = links.page_address("neighbours", **query, row=pair_id)
+        if having := loaders.runs_with_row(query["dataset"], pair_id):
+            run = query["run"] if query.get("run") in having else having[-1]
+            link = links.page_address("rows", dataset=query["dataset"], run=run, row=pair_id)
+        yield {"kind": "row", "label": f"{row.pert} ⟶ {row.gene}", "link": link}
+
+
+@cache_by("datasets", entries=4, shared=True)
+def _symbols(dataset: str) -> dict[str, list[str]]:
+    """Return the symbols of each role in a dataset (id), sorted."""
+    rows = loaders.dataset_rows(dataset)
+    return {column: sorted(rows[column].unique(), key=str.lower) for column in _ROLES}

@@ -1,0 +1,85 @@
+"""What a command imports: what it does not need costs nobody time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
+
+from core.base.feature import PANELS, resolve
+from core.cli.base import app
+from core.features import features
+from core.runs.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
+AFTER = "import sys\nfrom core.cli import main\ntry:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """What a fresh process has imported by the end of a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+def test_help_imports_neither_the_store_nor_a_command() -> None:
+    loaded = modules_after("--help")
+    assert not loaded & (HEAVY | {"duckdb"})
+    rooms = {name for name in loaded if name.startswith("core.")}
+    brought = {name for name in rooms if name.startswith("core.features.")}
+    assert {name.split(".")[1] for name in rooms} <= {"base", "cli", "features"}
+    assert not [name for name in rooms if name.startswith(("core.base.fields", "core.base.symbols"))]
+    assert all(name.endswith(".feature") or name.count(".") == 2 for name in brought)
+
+
+@pytest.mark.soak
+def test_runs_needs_the_store_and_no_tables(small_workspace: Workspace) -> None:
+    loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "runs")
+    assert "duckdb" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.soak
+def test_no_command_loads_the_local_servers_of_tests(small_workspace: Workspace) -> None:
+    loaded = modules_after("--workspace", str(small_workspace.settings.workspace), "run", "--help")
+    assert not [name for name in loaded if name.startswith("core.") and name.endswith((".testing", ".scripted_server"))]
+
+
+def test_every_command_of_every_module_is_listed_once() -> None:
+    entries = [entry for feature in features().values() for entry in feature.commands.items()]
+    assert len(entries) == len(dict(entries))
+    modules = {entry.app.partition(":")[0] for _, entry in entries}
+    for module in modules:
+        there = {*get_group(resolve(f"{module}:app")).commands}
+        names = {name for name, entry in entries if entry.app.startswith(f"{module}:")}
+        assert names - there == set() or len(names - there) == 1  # the name of a group
+        assert names - there or names == there  # of a group, some stand at the top too, hidden
+    behind = {"core.features.arguments.label_commands", "core.features.sharing.walk_commands"}  # of rubric and report
+    files = (ROOT / "core" / "features").glob("*/*command*.py")
+    assert {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files} == modules | behind
+
+
+def test_help_lists_commands_under_headings_and_hides_what_is_not_for_people() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).output
+    places = [shown.index(f"─ {panel} ") for panel in PANELS]
+    assert places == sorted(places)
+    assert not re.search(r"│ (worker|bench|pause|resume|cancel|retry|log) ", shown)
+    assert CliRunner().invoke(app, ["worker", "--help"]).exit_code == 0
+
+
+def test_every_command_is_described_in_one_line() -> None:
+    assert max(len(entry.about) for feature in features().values() for entry in feature.commands.values()) <= 68
+
+
+def test_a_mistyped_command_is_named_with_the_one_it_resembles() -> None:
+    done = CliRunner().invoke(app, ["rnus"])
+    assert done.exit_code == 2
+    assert "'runs'" in done.output

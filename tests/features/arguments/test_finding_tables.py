@@ -1,0 +1,44 @@
+"""Findings counted by role."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.features.arguments import finding_tables
+from core.runs.workspace import Workspace
+from core.store import predictions, runs, traces
+from core.store.predictions import RowFilter
+
+
+@pytest.mark.soak
+def test_findings_by_role_and_rows_by_arguing(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate").id
+        facts = finding_tables.debate_facts(db, run)
+    counts = facts.briefs.set_index("role")
+    # Three rows have a trace; in Pa_Gb, UP answers "C) Knockdown of Pa does not affect Gb."
+    assert counts["n"].to_dict() == {"EFFECT": 3, "NULL": 3, "UP": 3, "DOWN": 3}
+    assert counts["answers_against"].to_dict() == {"EFFECT": 0, "NULL": 0, "UP": 1, "DOWN": 0}
+    assert counts["argues"].to_dict() == {"EFFECT": 3, "NULL": 3, "UP": 2, "DOWN": 3}
+    assert facts.rows_by_arguing == {3: 1, 4: 2}
+    assert not facts.has_dossier
+
+
+def test_a_run_without_briefs(workspace: Workspace) -> None:
+    with workspace.store.read() as db:
+        assert traces.briefs(db, "none").empty
+        assert traces.rows_by_arguing(db, "none") == {}
+
+
+def test_rows_by_what_their_advocates_wrote(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate").id
+
+        def found(wanted: RowFilter) -> list[str]:
+            return predictions.find_pair_ids(db, run, wanted)
+
+        assert found(RowFilter(finding=("any", "answers"))) == ["Pa_Gb"]
+        assert found(RowFilter(finding=("EFFECT", "answers"))) == []
+        assert found(RowFilter(arguing=3)) == ["Pa_Gb"]
+        assert found(RowFilter(arguing=4)) == ["Pa_Ga", "Pb_Ga"]
+        assert found(RowFilter(arguing=0)) == []  # Pc_Gc has no briefs at all

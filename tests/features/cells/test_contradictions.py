@@ -1,0 +1,103 @@
+"""Columns of obs that say something else of a cell than that of perturbations, and how that is settled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.base.errors import InputError
+from core.features.cells.contradictions import describe_other_controls, describe_second_genes
+from core.features.cells.screen import LabelSettings, describe_cells
+from tests.features.cells.conventions import CONTROL, VALUES, as_texts, plain
+from tests.features.cells.test_conventions import labelled
+
+GENES = {gene: gene for gene in "ABC"}
+FIRST = np.array(["A", "A", "B", "", ""], dtype=object)
+CONTROLS = np.array([False, False, False, True, False])
+
+
+def obs(**columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("column", "second"),
+    [("gene", "gene_2"), ("perturbation", "perturbation2"), ("gene_1", "gene_2"), ("target_gene_A", "target_gene_B")],
+)
+def test_a_second_gene_is_seen(column: str, second: str) -> None:
+    said = describe_second_genes(obs(**{second: ["ctrl", "B", "ctrl", "ctrl", ""]}), column, FIRST, CONTROLS, GENES)
+    assert said == (
+        f"{second} names a second perturbed gene of 1 cells (B); take the cells with one by --where {second}=ctrl, or write both "
+        "into one column of obs (A+B)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("gene_2", ["A", "A", "B", "", ""]),  # the same once more
+        ("gene_2", ["", "", "", "ctrl", "B"]),  # of cells of which the first column says nothing
+        ("gene_2", ["DMSO", "IFNg", "IFNg", "DMSO", "DMSO"]),  # treatments
+        ("marker", ["B", "C", "A", "B", "C"]),  # called as nothing of the kind
+    ],
+)
+def test_other_columns_name_no_second_gene(name: str, values: list[object]) -> None:
+    assert describe_second_genes(obs(**{name: values}), "gene", FIRST, CONTROLS, GENES) == ""
+
+
+def test_controls_with_a_second_gene_are_none() -> None:
+    said = describe_second_genes(obs(gene_2=["NT", "NT", "NT", "C", ""]), "gene", FIRST, CONTROLS, GENES)
+    assert said.startswith("gene_2 names a second perturbed gene of 1 cells (C); take the cells with one by --where gene_2=NT")
+
+
+def test_a_combination_may_be_named_once_more() -> None:
+    both = np.array(["A+B", "A", "B", "", ""], dtype=object)
+    assert describe_second_genes(obs(gene_2=["B", "NT", "NT", "NT", ""]), "gene", both, CONTROLS, GENES) == ""
+
+
+@pytest.mark.parametrize("flags", [[0, 1, 0, 1, 0], [False, True, False, True, False], ["no", "yes", "no", "yes", "no"]])
+@pytest.mark.parametrize("name", ["control", "is_control", "isNTC", "Non-Targeting"])
+def test_flags_of_other_controls_are_seen(name: str, flags: list[object]) -> None:
+    values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
+    said = describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT")
+    assert said.startswith(
+        f"by {name}, 1 cells that are perturbed by their names are controls (OR1A1) and 1 cells of the controls"
+    )
+    assert said.endswith("say with --control which values stand for controls")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"), [("control", [0, 0, 0, 1, 1]), ("control", ["a", "b", "c", "d", "e"]), ("n", [1, 1, 1, 0, 0])]
+)
+def test_flags_that_agree_or_are_none(name: str, flags: list[object]) -> None:
+    values = np.array(["A", "OR1A1", "B", "NT", "NT"], dtype=object)
+    assert describe_other_controls(obs(**{name: flags}), values, values == "NT", values != "NT") == ""
+
+
+def write(path: Path, **columns: list[str]) -> Path:
+    cells = plain()
+    cells["obs"] = pd.DataFrame({k: as_texts(v) for k, v in columns.items()}, index=cells["obs"].index, dtype=object)
+    anndata.AnnData(**cells).write_h5ad(path)
+    return path
+
+
+@pytest.mark.soak
+def test_named_controls_settle_flags(tmp_path: Path) -> None:
+    flags = [str(int(i % 2 == 0)) for i in range(len(VALUES))]
+    path = write(tmp_path / "x.h5ad", perturbation=VALUES.tolist(), control=flags)
+    assert describe_cells(path).conditions.contradictions
+    assert not describe_cells(path, LabelSettings(control=(CONTROL,))).conditions.contradictions
+
+
+@pytest.mark.soak
+def test_cells_without_a_value_may_be_the_controls(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.h5ad", perturbation=["" if value == CONTROL else value for value in VALUES])
+    with pytest.raises(InputError, match=r"say with --control which value stands for controls \(--control '' for the \d+ cells"):
+        labelled(path)
+    pd.testing.assert_frame_equal(
+        labelled(path, control=("",)), labelled(write(tmp_path / "y.h5ad", perturbation=VALUES.tolist()))
+    )

@@ -1,0 +1,58 @@
+"""Data, tab Cells: the screen behind a dataset, what is found in a file before anything is computed, and what was started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.features.cells import actions as cells
+from core.features.cells.actions import LabelRequest
+from core.runs.workspace import Workspace
+from tests.features.cells.cases import write_case
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+
+@pytest.fixture
+def screen(workspace: Workspace) -> Path:
+    path = workspace.settings.workspace / "screen.h5ad"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_case(path)
+    return path
+
+
+@pytest.mark.soak
+def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, screen: Path) -> None:
+    made = cells.label_cells(workspace, screen, LabelRequest("lab"), lambda _: None)
+    app = visit(workspace, "data", tab="Import")
+    text = text_of(app)
+    assert f"lab: {made.record['rows']:,} pairs" in text.replace("\\", "")
+    assert "Fold changes are not shrunk" in text
+    assert len(app.get("plotly_chart")) == 3
+    [which] = [box for box in app.selectbox if box.label == "Perturbation"]
+    assert len(which.options) == 20
+    assert not app.exception
+
+
+@pytest.mark.soak
+def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Import")
+    assert "was not made from a file of single cells" in text_of(app)
+    assert not app.get("plotly_chart")
+
+
+@pytest.mark.soak
+def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
+    visit: Visit, workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[object, ...]] = []
+    monkeypatch.setattr(cells, "start_labels", lambda *given: started.append(given[1:]))
+    monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
+    app = visit(workspace, "data", tab="Import", cells_path=str(screen), cells_name="lab", cells_least="4")
+    assert "perturbations of one gene: 20" in text_of(app)
+    next(button for button in app.button if button.label == "Make the dataset").click().run()
+    [(path, asked, *_)] = started
+    assert isinstance(asked, LabelRequest)
+    assert (path, asked.name) == (str(screen), "lab")
+    assert asked.settings.sampling.least_effects == 4

@@ -1,0 +1,77 @@
+"""Lines for people about a file of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from core.features.cells.screen import describe_cells
+from core.features.cells.summaries import describe, summarize_labels
+
+RECORD = {
+    "rows": 12,
+    "labels": {"up": 2, "down": 4, "none": 6},
+    "cells": 1_500,
+    "control_cells": 150,
+    "columns": {"perturbation": "gene", "control": "NT", "batch": None, "guide": "guide"},
+    "perturbations": 10,
+    "left_out": {
+        "unassigned cells": 3,
+        "cells without counts": 0,
+        "perturbations of several genes": ["A+B"],
+        "perturbations with few cells": [],
+        "perturbations with few effects": ["A", "B"],
+        "confounded perturbations": ["C"],
+        "pairs without a label": 1_234,
+    },
+    "targets_not_among_the_genes": [],
+    "perturbations_in_batches_without_controls": [],
+    "failed_guides": [f"g{i}" for i in range(10)],
+    "settings": {"most_remaining": 0.7, "design": {"cells_alone": True}},
+    "whole_numbers": False,
+    "confounders": [],
+    "even": [],
+    "gene_names": "",
+    "within": [],
+    "by_depth": False,
+    "strata": 1,
+    "replicates": None,
+    "calibration": None,
+}
+
+
+def test_a_dataset_is_described_with_what_was_left_out() -> None:
+    found = summarize_labels("lab", RECORD)
+    assert found.sentence == "lab: 12 pairs: 2 up, 4 down, 6 none"
+    assert found.caveats == ("Fold changes are not shrunk; those of the BioReasoning challenge are.",)
+    assert list(found.lines) == [
+        "1,500 cells, 150 of them controls (NT); columns: perturbation = gene, guide = guide",
+        "7 of 10 perturbations have enough effects",
+        "pairs that are neither changed nor unchanged, left out: 1,234",
+        "replicates not tested, as asked; labels rest on cells alone",
+        "false effects: not known, too few controls for mock perturbations",
+        "perturbations of several genes, left out: 1 (A+B)",
+        "confounded: perturbations that share too few cells of their batches with controls, and get no labels: 1 (C)",
+        "failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",
+        "unassigned cells, left out: 3",
+        "not all values are whole numbers: are these counts?",
+    ]
+
+
+def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
+    path = cells_file(np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"])
+    found = describe(describe_cells(path))
+    assert found.sentence == "6 cells × 1 genes"
+    assert list(found.lines) == [
+        "perturbation  gene (found by name)",
+        "control       NT (found by name), 2 cells",
+        "batch         none",
+        "guide         none",
+        "gene names    index of var",
+        "controls: 2 cells: NT (2)",
+        "missing, left out: 1 cells: '' (1)",
+        "perturbations of one gene: 1, with 2 to 2 cells",
+        "perturbations with fewer than 30 cells: 1",
+    ]

@@ -1,0 +1,171 @@
+"""The simulated debates: predictions follow from verdicts, arguments argue, and the collapsed run does not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from core.base.types import Flag, RowResult, TraceEvent
+from core.features.demo.files import Demo, DemoRun
+from core.features.importing.traces import parse_trace
+from tests.features.demo import demo_cases
+from tests.features.demo.demo_cases import of_split, runs_of
+
+demo = demo_cases.demo
+OPTION = re.compile(r"\W*([ABC])\)")
+
+
+def briefs(run: DemoRun) -> list[tuple[RowResult, TraceEvent]]:
+    return [(row, event) for row in run.rows for event in row.events if event.kind == "brief"]
+
+
+def test_runs_are_named_and_cover_their_rows(demo: Demo) -> None:
+    argued, collapsed, test = runs_of(demo)
+    assert [run.name for run in demo.runs] == [
+        "simulated debate",
+        "simulated collapsed debate",
+        "simulated debate test",
+        "simulated react",
+    ]
+    assert [run.method for run in demo.runs] == ["debate", "debate", "debate", "react"]
+    assert all("imulated" in run.note for run in demo.runs)
+    ids = [[row.prediction.pair_id for row in run.rows] for run in demo.runs]
+    assert len(argued.rows) == 1_200
+    assert ids[0] == ids[1]
+    assert ids[0][::4] == ids[3]
+    assert len(set(ids[0])) == 1_200
+    assert set(ids[0]) <= {pair.pair_id for pair in of_split(demo, "train")}
+    assert ids[2] == [pair.pair_id for pair in of_split(demo, "test")]
+    assert (argued.split, collapsed.split, test.split) == ("train", "train", "test")
+
+
+def test_predictions_follow_from_the_verdicts(demo: Demo) -> None:
+    for run in runs_of(demo):
+        for row in run.rows:
+            found = row.prediction
+            verdicts = {event.stage: event for event in row.events if event.kind == "verdict"}
+            de, up = (verdicts[stage].meta["p"] for stage in ("de", "dir"))
+            assert (found.p_de, found.p_up_given_de, found.p_source) == (de, up, "trace")
+            assert found.prediction_up == pytest.approx(de * up, abs=5.1e-7)
+            assert found.prediction_down == pytest.approx(de * (1 - up), abs=5.1e-7)
+            assert found.tokens == sum(event.tokens or 0 for event in row.events)
+            assert found.tool_calls == len(row.evidence) == 7
+            for stage, flag in (("de", Flag.DE_FALLBACK), ("dir", Flag.DIR_FALLBACK)):
+                said = re.findall(r"<prob>(\d+)</prob>$", verdicts[stage].content)
+                assert verdicts[stage].meta["fallback"] == (flag in found.flags) == (said == [])
+                assert said in ([], [str(round(100 * verdicts[stage].meta["p"]))])
+
+
+def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_view(demo: Demo) -> None:
+    argued, collapsed, test = runs_of(demo)
+    assert not any(row.prediction.flags for run in (argued, test) for row in run.rows)
+    flags = Counter(flag for row in collapsed.rows for flag in row.prediction.flags)
+    assert flags == {Flag.DE_FALLBACK: 16, Flag.DIR_FALLBACK: 10}
+    for row in collapsed.rows:
+        rates = next(item.body for item in row.evidence if item.tool == "base_rates")
+        if Flag.DE_FALLBACK in row.prediction.flags:
+            assert row.prediction.p_de == rates["p_de"]
+        if Flag.DIR_FALLBACK in row.prediction.flags:
+            assert row.prediction.p_up_given_de == rates["p_up_given_de"]
+
+
+def test_p_de_takes_a_few_dozen_values(demo: Demo) -> None:
+    assert all(24 <= len({row.prediction.p_de for row in run.rows}) <= 60 for run in runs_of(demo))
+
+
+def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
+    """Written as a published trace and read back, a row has the same events (less what a trace does not hold)."""
+    for run in runs_of(demo):
+        for row in run.rows[::40]:
+            said: dict[str, dict[str, str]] = {"brief": {}, "rebuttal": {}, "verdict": {}}
+            for event in row.events:
+                said[event.kind][event.stage if event.kind == "verdict" else event.role] = event.content
+            trace = {"briefs": said["brief"], "rebuttals": said["rebuttal"], "tool_calls": row.prediction.tool_calls}
+            trace |= {f"{stage}_verdict": text for stage, text in said["verdict"].items()}
+            trace |= {"P_DE": row.prediction.p_de, "P_up_given_DE": row.prediction.p_up_given_de}
+            trace |= {str(flag): True for flag in row.prediction.flags}
+            read = parse_trace(json.dumps(trace))
+            assert read.flags == row.prediction.flags
+            assert [(e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in read.events] == [
+                (e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in row.events
+            ]
+
+
+def test_events_cost_something(demo: Demo) -> None:
+    events = [event for run in runs_of(demo) for row in run.rows for event in row.events]
+    assert all(1_000 <= (event.tokens or 0) <= 3_000 and 300 <= (event.latency_ms or 0) <= 20_000 for event in events)
+
+
+def test_some_rows_of_the_argued_runs_have_rebuttals(demo: Demo) -> None:
+    share = [
+        sum(event.kind == "rebuttal" for row in run.rows for event in row.events) / 2 / len(run.rows) for run in runs_of(demo)
+    ]
+    assert 0.1 < share[0] < 0.25
+    assert 0.1 < share[2] < 0.25
+    assert share[1] == 0
+
+
+def test_argued_briefs_argue_and_collapsed_ones_mostly_do_not(demo: Demo) -> None:
+    argued, collapsed, test = runs_of(demo)
+    assert not [event.content for run in (argued, test) for _, event in briefs(run) if OPTION.match(event.content)]
+    opens: dict[str, list[bool]] = defaultdict(list)
+    against = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
+    contrary: dict[str, int] = Counter()
+    for _, event in briefs(collapsed):
+        option = OPTION.match(event.content)
+        opens[event.role].append(option is not None)
+        contrary[event.role] += option is not None and option[1] in against[event.role]
+    share = {role: float(np.mean(found)) for role, found in opens.items()}
+    assert share["EFFECT"] == pytest.approx(0.65, abs=0.04)
+    assert share["NULL"] == pytest.approx(0.65, abs=0.04)
+    assert share["UP"] > 0.75
+    assert share["DOWN"] > 0.75
+    assert contrary["UP"] > 400
+    assert contrary["DOWN"] > 750
+
+
+def test_argued_briefs_name_both_genes_in_three_to_six_sentences(demo: Demo) -> None:
+    argued, _, test = runs_of(demo)
+    for run in (argued, test):
+        for row, event in briefs(run):
+            pert, gene = row.prediction.pair_id.split("_")
+            assert pert in event.content
+            assert gene in event.content
+            assert 3 <= len(re.findall(r"[.!?](?:\*\*)?(?:\s|$)", event.content)) <= 6
+            assert len(event.content) >= 120
+    texts = [event.content for _, event in briefs(argued)]
+    assert len(set(texts)) > 0.95 * len(texts)
+
+
+def test_phrases_are_filled_from_the_rows_own_dossier(demo: Demo) -> None:
+    for run in runs_of(demo):
+        for row in run.rows:
+            dossier = json.dumps([dict(item.body) for item in row.evidence])
+            for event in row.events:
+                assert "{" not in event.content
+                assert "None" not in event.content
+                cited = set(re.findall(r"SIM-\d+|\bSim\w+|\b00000\w+", event.content))
+                own = set(row.prediction.pair_id.split("_"))
+                assert not [name for name in cited - own if f'"{name}"' not in dossier]
+
+
+def test_the_agent_asks_three_tools_and_answers(demo: Demo) -> None:
+    for row in demo.runs[3].rows[::40]:
+        steps = [(event.meta["step"], event.kind) for event in row.events]
+        assert steps[:3] == [(0, "thought"), (0, "tool_call"), (0, "observation")]
+        assert [kind for _, kind in steps] == ["thought", "tool_call", "observation"] * 3 + ["thought", "answer"]
+        trace: dict[str, str] = {}
+        for event in row.events[:-1]:
+            trace[f"{event.kind}_{event.meta['step']}"] = event.content
+            if event.kind == "tool_call":
+                trace[f"tool_name_{event.meta['step']}"] = event.role
+                trace[f"tool_args_{event.meta['step']}"] = trace.pop(f"tool_call_{event.meta['step']}")
+        read = parse_trace(json.dumps(trace))
+        assert [(e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in read.events] == [
+            (e.stage, e.role, e.kind, e.content, dict(e.meta)) for e in row.events[:-1]
+        ]
+        assert row.events[-1].content == f"P(DE) {row.prediction.p_de:.2f}, P(up given DE) {row.prediction.p_up_given_de:.2f}"
